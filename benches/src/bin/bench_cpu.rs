@@ -1,0 +1,2 @@
+//! Pairs per second of the CPU engine.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The little that ractor lacks: restart policy, stable handles, credits.

@@ -1,0 +1,1 @@
+//! Text to sentences and atomic facts with byte spans.

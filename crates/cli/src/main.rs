@@ -1,0 +1,2 @@
+//! The groundline command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Actors that take one response from text to verdict.

@@ -1,0 +1,1 @@
+//! Detection methods as pure start + resume machines.

@@ -1,0 +1,1 @@
+//! What a claim is checked against: windows of a source.

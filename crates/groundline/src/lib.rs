@@ -1,0 +1,1 @@
+//! Hallucination detection as a library: check a response against its sources.

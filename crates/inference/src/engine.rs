@@ -1,0 +1,47 @@
+//! What a worker needs of an engine, whatever it computes on.
+
+use groundline_types::{Head, ModelFacts, Problem, Score, Work};
+
+/// One piece of work as tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    /// Token ids, special tokens included; never empty and never longer than the model reads.
+    pub ids: Vec<u32>,
+    /// Token types, as long as `ids`: 0 for the first text, 1 for the second.
+    pub type_ids: Vec<u8>,
+    /// What is asked.
+    pub task: Task,
+}
+
+/// What is asked of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Task {
+    /// The logits of a head, from token 0 of the last layer.
+    Classify(Head),
+    /// The L2-normalised mean over all tokens of the last hidden state.
+    Embed,
+}
+
+/// Something that scores work for one model revision. Results do not depend on how work was batched together.
+pub trait Engine: Send + Sync + 'static {
+    /// What planning needs to know of the model.
+    fn facts(&self) -> &ModelFacts;
+
+    /// What computes, such as `cpu-avx512-f32`.
+    fn name(&self) -> &str;
+
+    /// Turns work into tokens.
+    ///
+    /// # Errors
+    /// [`groundline_types::Code::TEXT_TOO_LONG`] where it has more tokens than the model reads: nothing is cut here;
+    /// [`groundline_types::Code::HEAD_MISSING`].
+    fn encode(&self, work: &Work) -> Result<Encoded, Problem>;
+
+    /// Scores a batch on all threads of the engine and returns one answer for each item, in order. Blocks.
+    ///
+    /// An item that cannot be scored fails alone ([`groundline_types::Code::NON_FINITE`]).
+    fn run(&self, batch: &[Encoded]) -> Vec<Result<Score, Problem>>;
+
+    /// How many tokens a batch should hold so that every thread is busy and memory stays within plan.
+    fn batch_tokens(&self) -> usize;
+}

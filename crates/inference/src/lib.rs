@@ -1,0 +1,13 @@
+//! DeBERTa inference for natural-language inference (NLI) on the CPU.
+//!
+//! [`Model::load`] opens a Hugging Face folder; [`Engine`] is what a worker needs of any engine.
+//!
+//! Invariant of absence: this crate knows no job, no tenant and no async runtime.
+
+pub mod cpu;
+pub mod deberta;
+mod engine;
+mod tensor;
+
+pub use engine::{Encoded, Engine, Task};
+pub use tensor::{Dtype, Tensor};

@@ -1,0 +1,1 @@
+//! Toy engines and helpers for tests.

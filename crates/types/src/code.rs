@@ -1,0 +1,148 @@
+//! Stable codes of errors and notes.
+
+use serde::{Serialize, Serializer};
+
+/// A stable code of an error or note; its meaning never changes, and each has a page `docs/errors/<code>.md`.
+///
+/// `GL1xxx` input, `GL2xxx` internal, `GL3xxx` bus, `GL4xxx` model and device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code(&'static str);
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        impl Code {
+            $($(#[$doc])* pub const $name: Code = Code($text);)*
+            /// Every code there is, in order.
+            pub const ALL: &'static [Code] = &[$(Code::$name),*];
+        }
+    };
+}
+
+codes! {
+    /// The response is empty, or holds only white space.
+    EMPTY_RESPONSE = "GL1001";
+    /// No source was given, or every source is empty or only white space.
+    EMPTY_SOURCE = "GL1002";
+    /// A text is not valid UTF-8.
+    INVALID_UTF8 = "GL1003";
+    /// A text contains NUL bytes.
+    NUL_BYTE = "GL1004";
+    /// A line or file is larger than the configured limit.
+    TOO_LARGE = "GL1005";
+    /// A JSON document is malformed.
+    MALFORMED_JSON = "GL1006";
+    /// A JSON field is missing, unknown or of the wrong type.
+    INVALID_FIELD = "GL1007";
+    /// The response holds no sentence with a claim (only greetings, questions, headings, code or punctuation).
+    NO_CHECKABLE_CLAIM = "GL1008";
+    /// The source seems to be in another language than the response; the model reads one language.
+    LANGUAGE_MISMATCH = "GL1009";
+    /// A file cannot be read.
+    UNREADABLE_FILE = "GL1010";
+    /// The output cannot be written (disk full, closed pipe).
+    UNWRITABLE_OUTPUT = "GL1011";
+    /// A method name is unknown.
+    UNKNOWN_METHOD = "GL1012";
+    /// The configuration is invalid.
+    INVALID_CONFIG = "GL1013";
+    /// A sentence of the source is longer than the model's window and was cut at white space.
+    SENTENCE_CUT = "GL1014";
+    /// A claim of the response alone is longer than the model can read.
+    CLAIM_TOO_LONG = "GL1015";
+    /// A bug: a part failed that should not fail.
+    INTERNAL = "GL2001";
+    /// The deadline passed before every claim was checked.
+    DEADLINE = "GL2002";
+    /// The check was cancelled by its caller.
+    CANCELLED = "GL2003";
+    /// Too many checks are running already.
+    OVERLOADED = "GL2004";
+    /// The bus refused or lost a job.
+    BUS_UNAVAILABLE = "GL3001";
+    /// A job was delivered as often as is allowed without an answer.
+    JOB_DEAD = "GL3002";
+    /// A job is larger than the bus carries.
+    JOB_TOO_LARGE = "GL3003";
+    /// No model was found.
+    MODEL_NOT_FOUND = "GL4001";
+    /// A model file is missing, truncated or malformed.
+    MODEL_CORRUPT = "GL4002";
+    /// The checkpoint is of a kind that this engine does not run.
+    MODEL_UNSUPPORTED = "GL4003";
+    /// The label names of a checkpoint do not say which logit means entailment.
+    UNKNOWN_LABELS = "GL4004";
+    /// A tokenizer is missing or malformed.
+    TOKENIZER_CORRUPT = "GL4005";
+    /// The model gave a logit that is not a finite number, twice.
+    NON_FINITE = "GL4006";
+    /// The text is longer than the model can read at once.
+    TEXT_TOO_LONG = "GL4007";
+    /// A model has no head for the work asked of it.
+    HEAD_MISSING = "GL4008";
+    /// SummaC-Conv's layer was fitted to another NLI model than the one loaded.
+    FOREIGN_BACKBONE = "GL4009";
+}
+
+impl Code {
+    /// The code as text, such as `GL1001`.
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+
+    /// The process exit status that goes with an error of this code: 2 for input and configuration, 70 otherwise.
+    pub fn exit_status(self) -> u8 {
+        if self.0.starts_with("GL1") || self.0.starts_with("GL4") { 2 } else { 70 }
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Code {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Code::ALL
+            .iter()
+            .copied()
+            .find(|code| code.0 == text)
+            .ok_or_else(|| serde::de::Error::custom(format!("unknown code {text:?}")))
+    }
+}
+
+/// An error with a stable code and a sentence that helps: what was found and what to do.
+///
+/// Messages are lowercase without a full stop, and never contain text of a response or a source.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} [{code}]")]
+pub struct Problem {
+    /// What kind of error this is.
+    pub code: Code,
+    /// What happened and what to do.
+    pub message: String,
+}
+
+impl Problem {
+    /// An error of kind `code`.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_in_order() {
+        assert!(Code::ALL.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

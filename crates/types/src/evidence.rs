@@ -1,0 +1,52 @@
+//! What claims are checked against, ready for detectors.
+
+use crate::{CheckRequest, Claim, Span};
+use std::sync::Arc;
+
+/// One request, split and windowed: what a detector starts from.
+#[derive(Debug, Clone)]
+pub struct PreparedCheck {
+    /// The request as it came.
+    pub request: Arc<CheckRequest>,
+    /// Every sentence of the response in order, checkable or not.
+    pub claims: Vec<Claim>,
+    /// The evidence: the request's sources in order, then its history where that is evidence.
+    pub sources: Vec<PreparedSource>,
+}
+
+/// One source, split into sentences and windows.
+#[derive(Debug, Clone)]
+pub struct PreparedSource {
+    /// The caller's id, or `source-1`, `source-2`, … in order.
+    pub id: Arc<str>,
+    /// The original text that spans point into.
+    pub text: Arc<str>,
+    /// Every sentence with a word in it, in order.
+    pub sentences: Vec<EvidenceSentence>,
+    /// Windows of whole sentences that together cover every sentence.
+    pub windows: Vec<EvidenceWindow>,
+}
+
+/// One sentence of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceSentence {
+    /// Where it stands in the source, in bytes.
+    pub span: Span,
+    /// Its text without markup.
+    pub text: Arc<str>,
+    /// Its number of tokens, without special tokens.
+    pub tokens: usize,
+}
+
+/// Consecutive sentences of a source that fit the model's window together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceWindow {
+    /// From the first sentence's start to the last one's end, in bytes of the source.
+    pub span: Span,
+    /// Its sentences' texts, joined with single spaces.
+    pub text: Arc<str>,
+    /// Index of its first sentence.
+    pub first_sentence: usize,
+    /// Index one past its last sentence.
+    pub end_sentence: usize,
+}

@@ -1,0 +1,40 @@
+//! Shared value types of Groundline.
+//!
+//! Every other crate speaks in these: a [`CheckRequest`] comes in, is split into [`Claim`]s with byte [`Span`]s, becomes
+//! [`Work`] that some engine answers with [`Score`]s, which detectors turn into [`Report`]s and `groundline-verdict` into a
+//! [`CheckResult`].
+//!
+//! Invariant of absence: this crate knows no async runtime, no model, no file and no network. It depends on `serde`, `serde_json` and
+//! `thiserror` alone.
+
+mod claim;
+mod code;
+mod evidence;
+mod labels;
+mod limits;
+mod model;
+mod outcome;
+mod probability;
+mod report;
+mod request;
+mod result;
+mod span;
+mod work;
+
+pub use claim::{AtomicFact, Claim, ClaimKind, HighStakesTag};
+pub use code::{Code, Problem};
+pub use evidence::{EvidenceSentence, EvidenceWindow, PreparedCheck, PreparedSource};
+pub use labels::{LabelError, NliLabels, NliProbabilities};
+pub use limits::Limits;
+pub use model::{CountTokens, ModelFacts, ModelId};
+pub use outcome::{Outcome, Reason};
+pub use probability::Probability;
+pub use report::{ClaimFinding, EvidencePick, MethodScore, Polarity, Report, SupportMatrix};
+pub use report::{Verdict, VerdictReason};
+pub use request::{CheckRequest, Lane, Source, Turn};
+pub use result::{
+    Action, CheckResult, EvidenceResult, FactResult, MatrixResult, MatrixRow, MethodResult, MethodStatus,
+    ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, Status, Timings, Usage,
+};
+pub use span::{OffsetUnit, Span};
+pub use work::{Head, Score, Work};

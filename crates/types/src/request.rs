@@ -1,0 +1,177 @@
+//! What is asked: a response and the sources to check it against.
+
+mod json;
+
+use crate::{Code, Limits, OffsetUnit, Problem};
+use std::sync::Arc;
+
+/// A response to check. Schema `groundline.check/1`; field meanings in `docs/protocol.md`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckRequest {
+    /// Echoed in the result; made from the position where absent.
+    pub id: Option<String>,
+    /// The text to check.
+    pub response: Arc<str>,
+    /// The evidence. Several sources are kept apart; the best of all counts.
+    pub sources: Vec<Source>,
+    /// What was asked. Context, never evidence by itself.
+    pub question: Option<String>,
+    /// Earlier turns of the conversation.
+    pub history: Vec<Turn>,
+    /// Whether earlier turns count as evidence.
+    pub history_is_evidence: bool,
+    /// Other answers of the same model to the same prompt.
+    pub samples: Vec<String>,
+    /// Names of methods; `default` stands for entailment, summac, summac_conv and numeric.
+    pub methods: Vec<String>,
+    /// Also score atomic facts.
+    pub facts: bool,
+    /// Also return the SummaC matrix.
+    pub matrix: bool,
+    /// Name of a calibration profile.
+    pub profile: Option<String>,
+    /// What is missing after this time is unchecked, with a reason. `None`: the lane's default.
+    pub deadline_ms: Option<u64>,
+    /// Priority.
+    pub lane: Lane,
+    /// The unit of offsets in the result.
+    pub offsets: OffsetUnit,
+}
+
+/// A text that counts as evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Names the source in results; made from the position where absent.
+    pub id: Option<String>,
+    /// A title, for people.
+    pub title: Option<String>,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Who spoke, such as `user` or `assistant`.
+    pub role: String,
+    /// What was said.
+    pub content: String,
+}
+
+/// Priority of a check.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Lane {
+    /// Someone waits for the answer.
+    #[default]
+    Online,
+    /// Nobody waits; runs in the capacity that online work leaves.
+    Bulk,
+}
+
+impl Lane {
+    /// The deadline of a check that names none, in milliseconds.
+    pub fn default_deadline_ms(self) -> u64 {
+        match self {
+            Lane::Online => 30_000,
+            Lane::Bulk => 900_000,
+        }
+    }
+}
+
+impl CheckRequest {
+    /// A request with one source and every option at its default.
+    pub fn new(response: impl Into<Arc<str>>, source: impl Into<Arc<str>>) -> Self {
+        Self::with_sources(response, vec![Source { id: None, title: None, text: source.into() }])
+    }
+
+    /// A request with any number of sources and every option at its default.
+    pub fn with_sources(response: impl Into<Arc<str>>, sources: Vec<Source>) -> Self {
+        Self {
+            id: None,
+            response: response.into(),
+            sources,
+            question: None,
+            history: Vec::new(),
+            history_is_evidence: false,
+            samples: Vec::new(),
+            methods: vec!["default".to_owned()],
+            facts: false,
+            matrix: false,
+            profile: None,
+            deadline_ms: None,
+            lane: Lane::default(),
+            offsets: OffsetUnit::default(),
+        }
+    }
+
+    /// Reads a request from JSON text.
+    ///
+    /// # Errors
+    /// [`Code::MALFORMED_JSON`] where it is not JSON, [`Code::INVALID_FIELD`] where a field is missing, unknown (the nearest
+    /// known one is named) or of the wrong type.
+    pub fn from_json(text: &str) -> Result<Self, Problem> {
+        json::parse(text)
+    }
+
+    /// Reads a request from a JSON value; errors as [`CheckRequest::from_json`].
+    pub fn from_value(value: serde_json::Value) -> Result<Self, Problem> {
+        json::from_value(value)
+    }
+
+    /// Checks what can be checked without a model.
+    ///
+    /// # Errors
+    /// [`Code::EMPTY_RESPONSE`], [`Code::EMPTY_SOURCE`], [`Code::NUL_BYTE`], [`Code::TOO_LARGE`].
+    pub fn validate(&self, limits: &Limits) -> Result<(), Problem> {
+        if self.response.trim().is_empty() {
+            return Err(Problem::new(Code::EMPTY_RESPONSE, "the response is empty or only white space"));
+        }
+        if self.response.len() > limits.response_bytes {
+            return Err(too_large("response", self.response.len(), limits.response_bytes));
+        }
+        refuse_nul("response", &self.response)?;
+        if self.sources.len() > limits.sources {
+            let message =
+                format!("the request has {} sources, the limit is {}", self.sources.len(), limits.sources);
+            return Err(Problem::new(Code::TOO_LARGE, message));
+        }
+        let mut total = 0;
+        for (index, source) in self.sources.iter().enumerate() {
+            refuse_nul(&format!("source {}", index + 1), &source.text)?;
+            total += source.text.len();
+        }
+        if total > limits.source_bytes {
+            return Err(too_large("sources together", total, limits.source_bytes));
+        }
+        let mut evidence = self.sources.iter().map(|source| &*source.text).collect::<Vec<_>>();
+        if self.history_is_evidence {
+            evidence.extend(self.history.iter().map(|turn| turn.content.as_str()));
+        }
+        if evidence.iter().all(|text| text.trim().is_empty()) {
+            let message =
+                "there is no source to check against: every source is missing, empty or only white space";
+            return Err(Problem::new(Code::EMPTY_SOURCE, message));
+        }
+        Ok(())
+    }
+}
+
+fn too_large(what: &str, size: usize, limit: usize) -> Problem {
+    Problem::new(Code::TOO_LARGE, format!("the {what}: {size} bytes, the limit is {limit}"))
+}
+
+fn refuse_nul(what: &str, text: &str) -> Result<(), Problem> {
+    match text.find('\0') {
+        None => Ok(()),
+        Some(at) => {
+            let message = format!("the {what} has a NUL byte at byte {at}; is it a binary file?");
+            Err(Problem::new(Code::NUL_BYTE, message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Reading a request from JSON, field by field, so that an error names the field and what was found there.
+
+use super::{CheckRequest, Lane, Source, Turn};
+use crate::{Code, OffsetUnit, Problem};
+use serde_json::{Map, Value};
+
+const FIELDS: &[&str] = &[
+    "id",
+    "response",
+    "source",
+    "sources",
+    "question",
+    "history",
+    "history_is_evidence",
+    "samples",
+    "methods",
+    "facts",
+    "matrix",
+    "profile",
+    "deadline_ms",
+    "lane",
+    "offsets",
+    "meta",
+];
+
+pub(super) fn parse(text: &str) -> Result<CheckRequest, Problem> {
+    let value = serde_json::from_str(text).map_err(|error| {
+        let message = format!("not valid JSON at line {} column {}", error.line(), error.column());
+        Problem::new(Code::MALFORMED_JSON, message)
+    })?;
+    from_value(value)
+}
+
+pub(super) fn from_value(value: Value) -> Result<CheckRequest, Problem> {
+    let Value::Object(mut fields) = value else {
+        return Err(wrong("the document", "an object", &value));
+    };
+    if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
+        return Err(unknown_field(unknown));
+    }
+    let response = text_of(&mut fields, "response")?.ok_or_else(|| missing("response"))?;
+    let sources = sources_of(&mut fields)?;
+    let mut request = CheckRequest::with_sources(response, sources);
+    request.id = id_of(&mut fields)?;
+    request.question = text_of(&mut fields, "question")?;
+    request.profile = text_of(&mut fields, "profile")?;
+    request.samples = texts_of(&mut fields, "samples")?.unwrap_or_default();
+    if let Some(methods) = texts_of(&mut fields, "methods")? {
+        request.methods = methods;
+    }
+    request.history = history_of(&mut fields)?;
+    request.history_is_evidence = flag_of(&mut fields, "history_is_evidence")?;
+    request.facts = flag_of(&mut fields, "facts")?;
+    request.matrix = flag_of(&mut fields, "matrix")?;
+    request.deadline_ms = match take(&mut fields, "deadline_ms") {
+        None => None,
+        Some(value) => match value.as_u64() {
+            Some(ms) if ms > 0 => Some(ms),
+            _ => return Err(wrong("deadline_ms", "a whole number of milliseconds above 0", &value)),
+        },
+    };
+    request.lane = choice(&mut fields, "lane", &[("online", Lane::Online), ("bulk", Lane::Bulk)])?;
+    let units = [("bytes", OffsetUnit::Bytes), ("chars", OffsetUnit::Chars), ("utf16", OffsetUnit::Utf16)];
+    request.offsets = choice(&mut fields, "offsets", &units)?;
+    Ok(request)
+}
+
+/// Takes a field out; `null` counts as absent.
+fn take(fields: &mut Map<String, Value>, name: &str) -> Option<Value> {
+    fields.remove(name).filter(|value| !value.is_null())
+}
+
+fn text_of(fields: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Problem> {
+    match take(fields, name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(wrong(name, "a string", &other)),
+    }
+}
+
+/// An id may be a number: many data sets count their rows.
+fn id_of(fields: &mut Map<String, Value>) -> Result<Option<String>, Problem> {
+    match take(fields, "id") {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(Value::Number(number)) => Ok(Some(number.to_string())),
+        Some(other) => Err(wrong("id", "a string", &other)),
+    }
+}
+
+fn flag_of(fields: &mut Map<String, Value>, name: &str) -> Result<bool, Problem> {
+    match take(fields, name) {
+        None => Ok(false),
+        Some(Value::Bool(flag)) => Ok(flag),
+        Some(other) => Err(wrong(name, "true or false", &other)),
+    }
+}
+
+fn texts_of(fields: &mut Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, Problem> {
+    let items = match take(fields, name) {
+        None => return Ok(None),
+        Some(Value::Array(items)) => items,
+        Some(other) => return Err(wrong(name, "a list of strings", &other)),
+    };
+    let text = |(index, item)| match item {
+        Value::String(text) => Ok(text),
+        other => Err(wrong(&format!("{name}[{index}]"), "a string", &other)),
+    };
+    items.into_iter().enumerate().map(text).collect::<Result<_, _>>().map(Some)
+}
+
+fn sources_of(fields: &mut Map<String, Value>) -> Result<Vec<Source>, Problem> {
+    let (one, many) = (take(fields, "source"), take(fields, "sources"));
+    let items = match (one, many) {
+        (Some(_), Some(_)) => {
+            return Err(Problem::new(Code::INVALID_FIELD, "give `source` or `sources`, not both"));
+        }
+        (None, None) => return Ok(Vec::new()),
+        // A list under `source` is what people write; there is no other way to read it.
+        (Some(Value::Array(items)), None) | (None, Some(Value::Array(items))) => items,
+        (Some(item), None) => vec![item],
+        (None, Some(other)) => {
+            return Err(wrong("sources", "a list of strings or of {id, text, title}", &other));
+        }
+    };
+    items.into_iter().enumerate().map(|(index, item)| source_of(index, item)).collect()
+}
+
+fn source_of(index: usize, item: Value) -> Result<Source, Problem> {
+    let at = format!("sources[{index}]");
+    let mut fields = match item {
+        Value::String(text) => return Ok(Source { id: None, title: None, text: text.into() }),
+        Value::Object(fields) => fields,
+        other => return Err(wrong(&at, "a string or {id, text, title}", &other)),
+    };
+    let inside = |problem: Problem| Problem::new(problem.code, format!("in {at}: {}", problem.message));
+    let text = text_of(&mut fields, "text").map_err(inside)?.ok_or_else(|| missing(&format!("{at}.text")))?;
+    let (id, title) = (id_of(&mut fields).map_err(inside)?, text_of(&mut fields, "title").map_err(inside)?);
+    match fields.keys().next() {
+        Some(unknown) => {
+            Err(Problem::new(Code::INVALID_FIELD, format!("{at} has an unknown field {unknown:?}")))
+        }
+        None => Ok(Source { id, title, text: text.into() }),
+    }
+}
+
+fn history_of(fields: &mut Map<String, Value>) -> Result<Vec<Turn>, Problem> {
+    let items = match take(fields, "history") {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(items)) => items,
+        Some(other) => return Err(wrong("history", "a list of {role, content}", &other)),
+    };
+    let turn = |(index, item)| {
+        let at = format!("history[{index}]");
+        let Value::Object(mut fields) = item else {
+            return Err(wrong(&at, "an object {role, content}", &item));
+        };
+        let role = text_of(&mut fields, "role")?.ok_or_else(|| missing(&format!("{at}.role")))?;
+        let content = text_of(&mut fields, "content")?.ok_or_else(|| missing(&format!("{at}.content")))?;
+        Ok(Turn { role, content })
+    };
+    items.into_iter().enumerate().map(turn).collect()
+}
+
+fn choice<T: Copy + Default>(
+    fields: &mut Map<String, Value>,
+    name: &str,
+    options: &[(&str, T)],
+) -> Result<T, Problem> {
+    let Some(value) = take(fields, name) else { return Ok(T::default()) };
+    let found = value.as_str().and_then(|text| options.iter().find(|(option, _)| *option == text));
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let names = options.iter().map(|(option, _)| *option).collect::<Vec<_>>().join(", ");
+        wrong(name, &format!("one of {names}"), &value)
+    })
+}
+
+fn missing(name: &str) -> Problem {
+    Problem::new(Code::INVALID_FIELD, format!("the field `{name}` is missing"))
+}
+
+/// Says the kind of what was found, never its content: that is the user's text.
+fn wrong(name: &str, expected: &str, found: &Value) -> Problem {
+    let kind = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    Problem::new(Code::INVALID_FIELD, format!("`{name}` must be {expected}, found {kind}"))
+}
+
+fn unknown_field(name: &str) -> Problem {
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+    let nearest = FIELDS.iter().min_by_key(|known| edit_distance(known, &shown));
+    let hint = match nearest {
+        Some(known) if edit_distance(known, &shown) <= 3 => format!("; did you mean `{known}`?"),
+        _ => format!("; known fields are {}", FIELDS.join(", ")),
+    };
+    Problem::new(Code::INVALID_FIELD, format!("unknown field `{shown}`{hint}"))
+}
+
+/// Levenshtein distance in characters.
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,1 @@
+//! Reports to sentence and response verdicts.

@@ -1,0 +1,1 @@
+//! Actors that pull, batch, score and answer.

@@ -1,0 +1,1 @@
+//! One binary for every scenario: linking is the slow part.
