@@ -7,6 +7,8 @@
 //! Invariant of absence: this crate knows no async runtime, no model, no file and no network. It depends on `serde`, `serde_json` and
 //! `thiserror` alone.
 
+#![forbid(unsafe_code)]
+
 mod claim;
 mod code;
 mod evidence;
