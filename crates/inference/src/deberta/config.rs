@@ -104,10 +104,10 @@ impl DebertaConfig {
     }
 
     /// `1 / sqrt(d * (1 + [c2p] + [p2c]))`: what every attention score is multiplied with.
+    ///
+    /// A term that `pos_att_type` names counts even where `relative_attention` is off: so does the authors' code.
     pub fn attention_scale(&self) -> f64 {
-        let terms = 1
-            + usize::from(self.relative_attention && self.c2p)
-            + usize::from(self.relative_attention && self.p2c);
+        let terms = 1 + usize::from(self.c2p) + usize::from(self.p2c);
         1.0 / ((self.head_size * terms) as f64).sqrt()
     }
 }

@@ -4,6 +4,8 @@
 //! (arXiv 2111.09543); layout as `transformers` stores it.
 
 mod config;
+#[cfg(test)]
+pub(crate) mod reference;
 mod weights;
 
 pub use config::{Activation, ConvConfig, DebertaConfig};
