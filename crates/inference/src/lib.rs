@@ -4,10 +4,19 @@
 //!
 //! Invariant of absence: this crate knows no job, no tenant and no async runtime.
 
+mod checkpoint;
 pub mod cpu;
 pub mod deberta;
 mod engine;
+mod golden;
+mod groundline_file;
+mod mapped;
 mod tensor;
+#[cfg(test)]
+mod testing;
+mod tokenizer;
 
+pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
 pub use tensor::{Dtype, Tensor};
+pub use tokenizer::PairTokenizer;

@@ -4,9 +4,14 @@
 //! (arXiv 2111.09543); layout as `transformers` stores it.
 
 mod config;
+mod config_file;
+mod load;
 #[cfg(test)]
 pub(crate) mod reference;
 mod weights;
+
+pub(crate) use config_file::parse_config;
+pub(crate) use load::load_weights;
 
 pub use config::{Activation, ConvConfig, DebertaConfig};
 pub use weights::{ClassifierHead, ConvWeights, LayerWeights, LinearWeights, NormWeights, Weights};
