@@ -15,6 +15,7 @@ mod evidence;
 mod labels;
 mod limits;
 mod model;
+mod nearest;
 mod outcome;
 mod probability;
 mod report;
@@ -29,6 +30,7 @@ pub use evidence::{EvidenceSentence, EvidenceWindow, PreparedCheck, PreparedSour
 pub use labels::{LabelError, NliLabels, NliProbabilities};
 pub use limits::Limits;
 pub use model::{CountTokens, ModelFacts, ModelId};
+pub use nearest::nearest_name;
 pub use outcome::{Outcome, Reason};
 pub use probability::Probability;
 pub use report::{ClaimFinding, EvidencePick, MethodScore, Polarity, Report, SupportMatrix};

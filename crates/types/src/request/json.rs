@@ -1,7 +1,7 @@
 //! Reading a request from JSON, field by field, so that an error names the field and what was found there.
 
 use super::{CheckRequest, Lane, Source, Turn};
-use crate::{Code, OffsetUnit, Problem};
+use crate::{Code, OffsetUnit, Problem, nearest_name};
 use serde_json::{Map, Value};
 
 const FIELDS: &[&str] = &[
@@ -194,26 +194,9 @@ fn wrong(name: &str, expected: &str, found: &Value) -> Problem {
 
 fn unknown_field(name: &str) -> Problem {
     let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
-    let nearest = FIELDS.iter().min_by_key(|known| edit_distance(known, &shown));
-    let hint = match nearest {
-        Some(known) if edit_distance(known, &shown) <= 3 => format!("; did you mean `{known}`?"),
-        _ => format!("; known fields are {}", FIELDS.join(", ")),
+    let hint = match nearest_name(&shown, FIELDS.iter().copied()) {
+        Some(known) => format!("; did you mean `{known}`?"),
+        None => format!("; known fields are {}", FIELDS.join(", ")),
     };
     Problem::new(Code::INVALID_FIELD, format!("unknown field `{shown}`{hint}"))
-}
-
-/// Levenshtein distance in characters.
-pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
