@@ -1,1 +1,28 @@
 //! Detection methods as pure start + resume machines.
+//!
+//! A [`Detector`] is asked to [`start`](Detector::start) on a prepared check and answers what it wants to know ([`Next::Work`]);
+//! given the [`Outcome`](groundline_types::Outcome)s it [`resume`](Detector::resume)s, until it is [`Next::Done`] with its
+//! [`Report`](groundline_types::Report). Who computes is not its concern, so each runs embedded, over a network and in a test on
+//! fixed numbers.
+//!
+//! # Adding a method
+//! One file with a type that implements [`Detector`], one line in [`methods`] and one in [`create`].
+//!
+//! Invariant of absence: this crate knows no async runtime, no engine, no file, no clock and no network. It depends on
+//! `claims`, `evidence` and `types`.
+
+mod answers;
+mod detector;
+mod entailment;
+mod features;
+mod layout;
+mod numeric;
+mod options;
+mod registry;
+pub mod summac;
+mod summac_conv;
+mod tally;
+
+pub use detector::{Detector, Next};
+pub use options::{DetectorOptions, SummacOperator, SummacOptions};
+pub use registry::{MethodInfo, create, methods, resolve};

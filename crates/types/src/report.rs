@@ -2,6 +2,7 @@
 
 use crate::{Code, NliProbabilities, Outcome, Probability};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Whether a claim holds against the sources. The order is the order of badness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -111,6 +112,8 @@ pub struct Report {
     pub facts: Vec<Vec<Outcome<ClaimFinding>>>,
     /// What it says about the whole response.
     pub score: Outcome<MethodScore>,
+    /// Further numbers about the whole response by name, each finite; `summac` gives `summac_zs` here.
+    pub extra: BTreeMap<&'static str, f64>,
     /// The pair probabilities, where the method has them.
     pub matrix: Option<SupportMatrix>,
     /// Things a reader should know, by code.

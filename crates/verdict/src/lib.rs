@@ -1,1 +1,17 @@
 //! Reports to sentence and response verdicts.
+//!
+//! [`decide`] takes what the methods reported about a prepared check and says, for each sentence and for the response, whether it
+//! is supported, contradicted or not mentioned, how sure that is and what to do. It is total: reports that are missing, failed or
+//! malformed make sentences unchecked, never supported and never contradicted, and no number is ever NaN.
+//!
+//! Invariant of absence: this crate does not know where reports come from. It depends on `types` alone of this project.
+
+mod aggregate;
+mod decide;
+mod matrix;
+mod notes;
+mod policy;
+mod sentence;
+
+pub use decide::{Decision, decide};
+pub use policy::{ActionPolicy, VerdictPolicy};

@@ -1,0 +1,44 @@
+//! Reading outcomes: a probability or a reason, never anything else.
+
+use groundline_types::{Code, NliLabels, NliProbabilities, Outcome, Reason, Score};
+use std::sync::Arc;
+
+/// The probabilities in the answer to a pair. `None` is an answer that never came.
+pub(crate) fn read_pair(
+    outcome: Option<&Outcome<Score>>,
+    labels: &NliLabels,
+) -> Result<NliProbabilities, Reason> {
+    let logits = match outcome {
+        Some(Outcome::Scored(Score::Logits(logits))) => logits,
+        other => return Err(not_answered(other, "logits")),
+    };
+    labels.probabilities(logits).ok_or_else(|| {
+        if logits.len() == labels.count {
+            Reason::new(Code::NON_FINITE, "the model gave a logit that is not a finite number")
+        } else {
+            let message = format!("expected {} logits, got {}", labels.count, logits.len());
+            Reason::new(Code::INTERNAL, message)
+        }
+    })
+}
+
+/// The embedding in the answer to a text: not empty, every number finite.
+pub(crate) fn read_embedding(outcome: Option<&Outcome<Score>>) -> Result<Arc<[f32]>, Reason> {
+    match outcome {
+        Some(Outcome::Scored(Score::Embedding(embedding))) => {
+            if embedding.is_empty() || embedding.iter().any(|value| !value.is_finite()) {
+                return Err(Reason::new(Code::NON_FINITE, "the model gave an embedding that is not finite"));
+            }
+            Ok(embedding.clone())
+        }
+        other => Err(not_answered(other, "an embedding")),
+    }
+}
+
+fn not_answered(outcome: Option<&Outcome<Score>>, expected: &str) -> Reason {
+    match outcome {
+        None => Reason::new(Code::INTERNAL, format!("expected {expected}, got no answer")),
+        Some(Outcome::Scored(_)) => Reason::new(Code::INTERNAL, format!("expected {expected}, got another kind of score")),
+        Some(Outcome::Abstained(reason) | Outcome::Failed(reason)) => reason.clone(),
+    }
+}

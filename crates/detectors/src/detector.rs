@@ -1,0 +1,32 @@
+//! What every detection method is.
+
+use groundline_types::{ModelFacts, Outcome, PreparedCheck, Report, Score, Work};
+use std::sync::Arc;
+
+/// What a detector wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// Answers to this work, in this order. Never empty.
+    Work(Vec<Work>),
+    /// Nothing: this is what it found.
+    Done(Report),
+}
+
+/// A detection method: a pure state machine that asks for work in rounds.
+///
+/// A detector never blocks, never fails and never panics, whatever it is answered: an outcome that is no score, or a score of
+/// the wrong kind, makes the claims that depend on it [`Outcome::Failed`].
+pub trait Detector: Send + std::fmt::Debug {
+    /// The method's name, as in a request's `methods`.
+    fn name(&self) -> &'static str;
+
+    /// Work items it will ask for in all, for progress and estimates. Exact, except that findings may spare some of the work for
+    /// facts.
+    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize;
+
+    /// Starts on a check, forgetting any earlier one. A check without anything to score is [`Next::Done`] at once.
+    fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next;
+
+    /// Takes the outcomes of the work last asked for, in its order. Missing ones count as failed, surplus ones are ignored.
+    fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next;
+}

@@ -1,0 +1,321 @@
+//! Entailment of each claim by windows and by single sentences of the sources.
+//!
+//! Asks for the embeddings of all evidence sentences and claims, then for (window, claim) and (sentence, claim) pairs claim by
+//! claim, so that a deadline leaves whole claims scored. How a claim's pairs become a finding is told at `tally::finding`; the 3
+//! evidence sentences nearest to a claim, which alone may contradict it, are found by embedding similarity and shared names,
+//! numbers and words.
+//!
+//! A claim with any pair that has no score is failed with that pair's reason: what is missing could hide support or
+//! contradiction. The report's score is the support of the weakest claim that was scored.
+
+mod facts;
+
+use crate::answers::{read_embedding, read_pair};
+use crate::features::{EvidenceFeatures, features};
+use crate::layout::{Layout, keeps_matrix, pair};
+use crate::tally::{PICKS, ScoredRow, ScoredWindow, finding, never_started, response_score, weakest_support};
+use crate::{Detector, DetectorOptions, Next};
+use facts::FactRun;
+use groundline_types::{
+    ClaimFinding, Code, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason, Report, Score,
+    SupportMatrix, Work,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Best entailment over windows and sentences; contradiction from the nearest evidence.
+#[derive(Debug)]
+pub(crate) struct Entailment {
+    options: DetectorOptions,
+    run: Option<Run>,
+}
+
+/// What one work item is for.
+#[derive(Debug, Clone, Copy)]
+enum Ask {
+    EmbedRow(usize),
+    EmbedColumn(usize),
+    Window { column: usize, window: usize },
+    Pair { column: usize, row: usize },
+}
+
+/// The answers about one claim so far.
+#[derive(Debug)]
+struct Tally {
+    rows: Vec<Option<NliProbabilities>>,
+    windows: Vec<Option<NliProbabilities>>,
+    missing: usize,
+    failure: Option<Reason>,
+}
+
+#[derive(Debug)]
+struct Run {
+    check: Arc<PreparedCheck>,
+    labels: NliLabels,
+    layout: Layout,
+    features: EvidenceFeatures,
+    row_embeddings: Vec<Option<Arc<[f32]>>>,
+    column_embeddings: Vec<Result<Arc<[f32]>, Reason>>,
+    missing_embedding: Option<(usize, Reason)>,
+    /// Positions in the lists of embeddings, (claim, window) pairs and (claim, sentence) pairs up to which was asked.
+    next_embedding: usize,
+    next_window: usize,
+    next_pair: usize,
+    asked: Vec<Ask>,
+    tallies: BTreeMap<usize, Tally>,
+    found: Vec<Option<Outcome<ClaimFinding>>>,
+    matrix: Option<SupportMatrix>,
+    claims: Option<Vec<Outcome<ClaimFinding>>>,
+    facts: Option<FactRun>,
+    work_items: usize,
+}
+
+impl Entailment {
+    pub(crate) fn new(options: &DetectorOptions) -> Self {
+        Self { options: options.clone(), run: None }
+    }
+
+    fn next(&mut self) -> Next {
+        let Some(run) = &mut self.run else {
+            return Next::Done(never_started("entailment"));
+        };
+        let work = run.next_work(&self.options);
+        if work.is_empty() {
+            return Next::Done(run.report());
+        }
+        run.work_items += work.len();
+        Next::Work(work)
+    }
+}
+
+impl Detector for Entailment {
+    fn name(&self) -> &'static str {
+        "entailment"
+    }
+
+    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
+        let layout = Layout::new(check, facts);
+        if layout.columns.is_empty() {
+            return 0;
+        }
+        let embeddings = layout.rows.len() + layout.columns.len();
+        let pairs = layout.pairs() + layout.windows.len() * layout.columns.len();
+        let for_facts = if check.request.facts { facts::planned_items(check, &layout) } else { 0 };
+        embeddings + pairs + for_facts
+    }
+
+    fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
+        let layout = Layout::new(check, facts);
+        let not_yet = Reason::new(Code::INTERNAL, "the sentence's embedding was not asked for");
+        self.run = Some(Run {
+            check: check.clone(),
+            labels: facts.labels,
+            features: EvidenceFeatures::new(check, &layout),
+            row_embeddings: vec![None; layout.rows.len()],
+            column_embeddings: vec![Err(not_yet); layout.columns.len()],
+            missing_embedding: None,
+            next_embedding: 0,
+            next_window: 0,
+            next_pair: 0,
+            asked: Vec::new(),
+            tallies: BTreeMap::new(),
+            found: vec![None; layout.columns.len()],
+            matrix: keeps_matrix(check, self.name()).then(|| layout.matrix()),
+            claims: None,
+            facts: None,
+            work_items: 0,
+            layout,
+        });
+        self.next()
+    }
+
+    fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
+        if let Some(run) = &mut self.run {
+            run.take(outcomes, &self.options);
+        }
+        self.next()
+    }
+}
+
+impl Run {
+    fn next_work(&mut self, options: &DetectorOptions) -> Vec<Work> {
+        if self.claims.is_none() {
+            self.asked = self.next_asks(options);
+            if !self.asked.is_empty() {
+                return self.asked.iter().map(|ask| self.work(*ask)).collect();
+            }
+            let claims = self.layout.outcomes(std::mem::take(&mut self.found));
+            if self.check.request.facts {
+                self.facts = Some(FactRun::new(&self.check, &self.layout, &claims));
+            }
+            self.claims = Some(claims);
+        }
+        match &mut self.facts {
+            Some(facts) => facts.ask(&self.check, &self.layout, options.pairs_per_round),
+            None => Vec::new(),
+        }
+    }
+
+    /// A chunk of the grid, filled up with embeddings and then with windows of the claims that the chunk has reached.
+    fn next_asks(&mut self, options: &DetectorOptions) -> Vec<Ask> {
+        let (height, width) = (self.layout.rows.len(), self.layout.columns.len());
+        if width == 0 {
+            return Vec::new();
+        }
+        let pairs = self.next_pair..(self.next_pair + options.grid_chunk()).min(height * width);
+        self.next_pair = pairs.end;
+        let mut room = options.pairs_per_round.saturating_sub(pairs.len()).max(1);
+
+        let embeddings = self.next_embedding..(self.next_embedding + room).min(height + width);
+        self.next_embedding = embeddings.end;
+        room -= embeddings.len();
+
+        let reached = self.next_pair.div_ceil(height) * self.layout.windows.len();
+        let windows = self.next_window..(self.next_window + room).min(reached).max(self.next_window);
+        self.next_window = windows.end;
+
+        let embed = |at: usize| if at < height { Ask::EmbedRow(at) } else { Ask::EmbedColumn(at - height) };
+        let per_claim = self.layout.windows.len().max(1);
+        let mut asks: Vec<Ask> = embeddings.map(embed).collect();
+        let about_claims = asks.len();
+        asks.extend(windows.map(|at| Ask::Window { column: at / per_claim, window: at % per_claim }));
+        asks.extend(pairs.map(|at| Ask::Pair { column: at / height, row: at % height }));
+        // Stable: within a claim windows stay before sentences.
+        asks[about_claims..].sort_by_key(|ask| match ask {
+            Ask::Window { column, .. } | Ask::Pair { column, .. } | Ask::EmbedColumn(column) => *column,
+            Ask::EmbedRow(_) => 0,
+        });
+        asks
+    }
+
+    fn work(&self, ask: Ask) -> Work {
+        let (layout, check) = (&self.layout, &self.check);
+        match ask {
+            Ask::EmbedRow(row) => Work::Embed { text: layout.row_text(check, row).clone() },
+            Ask::EmbedColumn(column) => Work::Embed { text: layout.column_text(check, column).clone() },
+            Ask::Window { column, window } => {
+                pair(layout.window_text(check, window), layout.column_text(check, column))
+            }
+            Ask::Pair { column, row } => pair(layout.row_text(check, row), layout.column_text(check, column)),
+        }
+    }
+
+    fn take(&mut self, outcomes: &[Outcome<Score>], options: &DetectorOptions) {
+        if let Some(facts) = &mut self.facts {
+            facts.take(outcomes, &self.labels, &self.layout, options);
+            return;
+        }
+        for (at, ask) in std::mem::take(&mut self.asked).into_iter().enumerate() {
+            let outcome = outcomes.get(at);
+            match ask {
+                Ask::EmbedRow(row) => self.row_embeddings[row] = self.row_embedding(outcome),
+                Ask::EmbedColumn(column) => self.column_embeddings[column] = read_embedding(outcome),
+                Ask::Window { column, window } => {
+                    let read = read_pair(outcome, &self.labels);
+                    self.tally(column).note(read, |tally, read| tally.windows[window] = Some(read));
+                }
+                Ask::Pair { column, row } => {
+                    let read = read_pair(outcome, &self.labels);
+                    if let (Some(matrix), Ok(read)) = (&mut self.matrix, &read) {
+                        matrix.entries[row * self.layout.columns.len() + column] = Some(*read);
+                    }
+                    self.tally(column).note(read, |tally, read| tally.rows[row] = Some(read));
+                }
+            }
+        }
+        if self.next_embedding == self.layout.rows.len() + self.layout.columns.len() {
+            self.complete(options);
+        }
+    }
+
+    /// An evidence sentence without an embedding is ranked by shared names, numbers and words alone. That is worse, but no reason
+    /// to fail every claim; a note tells of it.
+    fn row_embedding(&mut self, outcome: Option<&Outcome<Score>>) -> Option<Arc<[f32]>> {
+        match read_embedding(outcome) {
+            Ok(embedding) => Some(embedding),
+            Err(reason) => {
+                self.missing_embedding.get_or_insert((0, reason)).0 += 1;
+                None
+            }
+        }
+    }
+
+    fn tally(&mut self, column: usize) -> &mut Tally {
+        let (rows, windows) = (self.layout.rows.len(), self.layout.windows.len());
+        self.tallies.entry(column).or_insert_with(|| Tally {
+            rows: vec![None; rows],
+            windows: vec![None; windows],
+            missing: rows + windows,
+            failure: None,
+        })
+    }
+
+    /// Turns the tallies that are whole into findings and frees them.
+    fn complete(&mut self, options: &DetectorOptions) {
+        let whole: Vec<usize> =
+            self.tallies.iter().filter(|(_, tally)| tally.missing == 0).map(|(column, _)| *column).collect();
+        for column in whole {
+            if let Some(tally) = self.tallies.remove(&column) {
+                self.found[column] = Some(match self.finding(column, &tally, options) {
+                    Ok(finding) => Outcome::Scored(finding),
+                    Err(reason) => Outcome::Failed(reason),
+                });
+            }
+        }
+    }
+
+    fn finding(&self, column: usize, tally: &Tally, options: &DetectorOptions) -> Result<ClaimFinding, Reason> {
+        if let Some(reason) = &tally.failure {
+            return Err(reason.clone());
+        }
+        let embedding = self.column_embeddings[column].as_ref().map_err(Clone::clone)?;
+        let claim = features(self.layout.column_text(&self.check, column));
+        let near = self.features.ranked(&claim, Some((embedding, &self.row_embeddings)));
+        let row = |row: usize| Some(ScoredRow { row, probabilities: tally.rows[row]? });
+        let rows: Vec<ScoredRow> = near.into_iter().filter_map(row).collect();
+        let windows = tally.windows.iter().zip(&self.layout.window_rows);
+        let window = |(probabilities, rows): (&Option<NliProbabilities>, &std::ops::Range<usize>)| {
+            Some(ScoredWindow { rows: rows.clone(), probabilities: (*probabilities)? })
+        };
+        let windows: Vec<ScoredWindow> = windows.filter_map(window).collect();
+        Ok(finding(&rows, &windows, &self.layout, options))
+    }
+
+    fn report(&mut self) -> Report {
+        let claims = self.claims.take().unwrap_or_default();
+        let facts = self.facts.take().map_or_else(Vec::new, FactRun::outcomes);
+        let mut notes = Vec::new();
+        if let Some((count, reason)) = self.missing_embedding.take() {
+            let message = format!(
+                "{count} evidence sentences have no embedding ({}); shared names, numbers and words alone told how near they are",
+                reason.message
+            );
+            notes.push((reason.code, message));
+        }
+        Report {
+            method: "entailment",
+            score: response_score(&claims, weakest_support(&claims)),
+            claims,
+            facts,
+            extra: BTreeMap::new(),
+            matrix: self.matrix.take(),
+            notes,
+            work_items: self.work_items,
+        }
+    }
+}
+
+impl Tally {
+    fn note(&mut self, read: Result<NliProbabilities, Reason>, keep: impl FnOnce(&mut Self, NliProbabilities)) {
+        self.missing = self.missing.saturating_sub(1);
+        match read {
+            Ok(read) => keep(self, read),
+            Err(reason) => {
+                self.failure.get_or_insert(reason);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

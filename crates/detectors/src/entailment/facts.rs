@@ -1,0 +1,142 @@
+//! Entailment of the atomic facts of each claim, once the claims themselves are scored.
+
+use super::{PICKS, ScoredRow, ScoredWindow};
+use crate::DetectorOptions;
+use crate::answers::read_pair;
+use crate::layout::{Layout, pair};
+use crate::tally::finding;
+use groundline_types::{Claim, ClaimFinding, Code, NliLabels, Outcome, PreparedCheck, Reason, Score, Work};
+
+/// Scores each fact against the evidence of its sentence and all windows, fact by fact.
+#[derive(Debug)]
+pub(super) struct FactRun {
+    units: Vec<Unit>,
+    /// The unit and item to ask for next.
+    next: (usize, usize),
+    asked: Vec<(usize, usize)>,
+    rows: Vec<ScoredRow>,
+    windows: Vec<ScoredWindow>,
+    failure: Option<Reason>,
+    outcomes: Vec<Vec<Outcome<ClaimFinding>>>,
+}
+
+/// One fact to score.
+#[derive(Debug)]
+struct Unit {
+    claim: usize,
+    fact: usize,
+    /// Rows of the layout: the evidence of its sentence, best first.
+    rows: Vec<usize>,
+    items: usize,
+}
+
+/// Work items for the facts of all columns, if every claim turns out to have evidence.
+pub(super) fn planned_items(check: &PreparedCheck, layout: &Layout) -> usize {
+    let each = PICKS.min(layout.rows.len()) + layout.windows.len();
+    let facts = |column: &usize| {
+        let claim = &check.claims[*column];
+        claim.facts.iter().filter(|fact| !is_whole_sentence(claim, &fact.text)).count()
+    };
+    layout.columns.iter().map(facts).sum::<usize>() * each
+}
+
+/// A fact with its sentence's text has its sentence's finding.
+fn is_whole_sentence(claim: &Claim, fact: &str) -> bool {
+    *claim.text == *fact
+}
+
+impl FactRun {
+    /// Facts of a sentence that was not scored share its outcome.
+    pub(super) fn new(check: &PreparedCheck, layout: &Layout, found: &[Outcome<ClaimFinding>]) -> Self {
+        let (mut units, mut outcomes) = (Vec::new(), Vec::with_capacity(check.claims.len()));
+        for (index, (claim, outcome)) in check.claims.iter().zip(found).enumerate() {
+            outcomes.push(vec![unanswered(outcome); claim.facts.len()]);
+            let Outcome::Scored(finding) = outcome else { continue };
+            for (number, fact) in claim.facts.iter().enumerate() {
+                if is_whole_sentence(claim, &fact.text) {
+                    outcomes[index][number] = outcome.clone();
+                    continue;
+                }
+                let row = |pick: &groundline_types::EvidencePick| {
+                    layout.rows.binary_search(&(pick.source, pick.sentence)).ok()
+                };
+                let rows: Vec<usize> = finding.evidence.iter().filter_map(row).collect();
+                let items = rows.len() + layout.windows.len();
+                if items > 0 {
+                    units.push(Unit { claim: index, fact: number, rows, items });
+                }
+            }
+        }
+        Self {
+            units,
+            next: (0, 0),
+            asked: Vec::new(),
+            rows: Vec::new(),
+            windows: Vec::new(),
+            failure: None,
+            outcomes,
+        }
+    }
+
+    pub(super) fn ask(&mut self, check: &PreparedCheck, layout: &Layout, limit: usize) -> Vec<Work> {
+        let mut work = Vec::new();
+        self.asked.clear();
+        while let Some(unit) = self.units.get(self.next.0)
+            && work.len() < limit
+        {
+            let (at, item) = self.next;
+            let evidence = match unit.rows.get(item) {
+                Some(row) => layout.row_text(check, *row),
+                None => layout.window_text(check, item - unit.rows.len()),
+            };
+            work.push(pair(evidence, &check.claims[unit.claim].facts[unit.fact].text));
+            self.asked.push(self.next);
+            self.next = if item + 1 < unit.items { (at, item + 1) } else { (at + 1, 0) };
+        }
+        work
+    }
+
+    pub(super) fn take(
+        &mut self,
+        outcomes: &[Outcome<Score>],
+        labels: &NliLabels,
+        layout: &Layout,
+        options: &DetectorOptions,
+    ) {
+        for (at, (unit, item)) in std::mem::take(&mut self.asked).into_iter().enumerate() {
+            let unit = &self.units[unit];
+            match (read_pair(outcomes.get(at), labels), unit.rows.get(item)) {
+                (Err(reason), _) => {
+                    self.failure.get_or_insert(reason);
+                }
+                (Ok(probabilities), Some(row)) => self.rows.push(ScoredRow { row: *row, probabilities }),
+                (Ok(probabilities), None) => {
+                    let rows = layout.window_rows[item - unit.rows.len()].clone();
+                    self.windows.push(ScoredWindow { rows, probabilities });
+                }
+            }
+            if item + 1 == unit.items {
+                let outcome = match self.failure.take() {
+                    Some(reason) => Outcome::Failed(reason),
+                    None => Outcome::Scored(finding(&self.rows, &self.windows, layout, options)),
+                };
+                self.outcomes[unit.claim][unit.fact] = outcome;
+                self.rows.clear();
+                self.windows.clear();
+            }
+        }
+    }
+
+    /// One list for each claim, an outcome for each of its facts.
+    pub(super) fn outcomes(self) -> Vec<Vec<Outcome<ClaimFinding>>> {
+        self.outcomes
+    }
+}
+
+fn unanswered(sentence: &Outcome<ClaimFinding>) -> Outcome<ClaimFinding> {
+    match sentence {
+        Outcome::Scored(_) => Outcome::Failed(Reason::new(Code::INTERNAL, "the fact was not scored")),
+        Outcome::Abstained(reason) => Outcome::Abstained(reason.clone()),
+        Outcome::Failed(reason) => Outcome::Failed(reason.clone()),
+    }
+}

@@ -1,0 +1,120 @@
+//! Settings of the methods, each with its default.
+
+use groundline_types::{Code, Problem};
+use serde::{Deserialize, Serialize};
+
+/// Settings of all methods. Unknown names are refused when reading, missing ones take their default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DetectorOptions {
+    /// Work items that a method asks for at once, at least 2 (default 4096). Bounds memory, and how much is lost at a deadline.
+    pub pairs_per_round: usize,
+    /// How many of the evidence sentences nearest to a claim may contradict it, at least 1 (default 3).
+    pub contradiction_neighbours: usize,
+    /// Support from which on a claim's evidence is listed by how much it supports, 0 to 1 (default 0.5). Decides the order of
+    /// evidence only; verdicts have thresholds of their own.
+    pub support_threshold: f32,
+    /// Contradiction from which on a claim's evidence is listed by how much it contradicts, 0 to 1 (default 0.5).
+    pub contradiction_threshold: f32,
+    /// Settings of SummaC-ZS and SummaC-Conv.
+    pub summac: SummacOptions,
+}
+
+impl Default for DetectorOptions {
+    fn default() -> Self {
+        Self {
+            pairs_per_round: 4096,
+            contradiction_neighbours: 3,
+            support_threshold: 0.5,
+            contradiction_threshold: 0.5,
+            summac: SummacOptions::default(),
+        }
+    }
+}
+
+/// Settings of SummaC (Laban et al. 2022, "SummaC: Re-Visiting NLI-based Models for Inconsistency Detection").
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SummacOptions {
+    /// Over source sentences, for each response sentence: the paper's op1 (default max). Applies to entailment and to
+    /// contradiction alike.
+    pub first_operator: SummacOperator,
+    /// Over response sentences: the paper's op2 (default mean).
+    pub second_operator: SummacOperator,
+    /// Whether entailment counts (default true).
+    pub use_entailment: bool,
+    /// Whether contradiction counts against (default true). At least one of the two must.
+    pub use_contradiction: bool,
+    /// Whether to do as the published code does where this one differs on purpose (default false):
+    ///
+    /// | | default | published |
+    /// |---|---|---|
+    /// | source sentences | all | the first 100 of all sources together |
+    /// | sentences of at most 10 characters | count | are dropped on both sides |
+    /// | response sentences | the checkable ones | all |
+    /// | rows that SummaC-Conv reads | all | the first 10 |
+    ///
+    /// The published code gives 0 (ZS) or 0.2001 (Conv) where a side is empty; here that is abstained from in either mode.
+    pub parity: bool,
+}
+
+impl Default for SummacOptions {
+    fn default() -> Self {
+        Self {
+            first_operator: SummacOperator::Max,
+            second_operator: SummacOperator::Mean,
+            use_entailment: true,
+            use_contradiction: true,
+            parity: false,
+        }
+    }
+}
+
+/// How SummaC-ZS makes one number of many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SummacOperator {
+    /// The largest.
+    Max,
+    /// The mean.
+    Mean,
+    /// The smallest.
+    Min,
+}
+
+impl DetectorOptions {
+    /// Checks that every setting is in its range.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_CONFIG`] naming the setting, what it is and what it may be.
+    pub fn validate(&self) -> Result<(), Problem> {
+        let refuse = |what: String| Err(Problem::new(Code::INVALID_CONFIG, what));
+        if self.pairs_per_round < 2 {
+            return refuse(format!("pairs_per_round is {}, it must be at least 2", self.pairs_per_round));
+        }
+        if self.contradiction_neighbours == 0 {
+            return refuse("contradiction_neighbours is 0, it must be at least 1".to_owned());
+        }
+        let thresholds = [
+            ("support_threshold", self.support_threshold),
+            ("contradiction_threshold", self.contradiction_threshold),
+        ];
+        for (name, value) in thresholds {
+            if !(0.0..=1.0).contains(&value) {
+                return refuse(format!("{name} is {value}, it must be between 0 and 1"));
+            }
+        }
+        if !self.summac.use_entailment && !self.summac.use_contradiction {
+            return refuse(
+                "summac.use_entailment and summac.use_contradiction are both false, one must be true".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Pairs of the (claim, source sentence) grid in a round. Half a round, the same for all methods that walk the grid: the
+    /// other half is for work that only one of them needs, and equal pairs still meet in the same round.
+    pub(crate) fn grid_chunk(&self) -> usize {
+        (self.pairs_per_round / 2).max(1)
+    }
+}

@@ -1,0 +1,75 @@
+//! The verdict on a response.
+
+use crate::aggregate::{Counts, action, disagree, methods, scores};
+use crate::matrix::matrix;
+use crate::notes::notes;
+use crate::sentence::Findings;
+use crate::VerdictPolicy;
+use groundline_types::{
+    Action, MatrixResult, MethodResult, Note, PreparedCheck, Report, Scores, SentenceResult, SentenceStatus, Status, Verdict,
+};
+use std::collections::BTreeMap;
+
+/// Everything of a [`groundline_types::CheckResult`] that follows from reports and policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// Whether everything that should be scored was.
+    pub status: Status,
+    /// The worst scored sentence's verdict; `None` where no sentence was scored.
+    pub verdict: Option<Verdict>,
+    /// What to do; `None` without a verdict.
+    pub action: Option<Action>,
+    /// Whether the weakest sentence's support is below [`VerdictPolicy::alert_below`].
+    pub alert: bool,
+    /// Numbers for the whole response, over the scored sentences.
+    pub scores: Scores,
+    /// Scored sentences divided by checkable ones, 0..=1, and 1 only where every one was scored; `None` where none is checkable.
+    pub coverage: Option<f32>,
+    /// Every sentence of the response in order, checkable or not.
+    pub sentences: Vec<SentenceResult>,
+    /// What each method did, by name.
+    pub methods: BTreeMap<String, MethodResult>,
+    /// Things a reader should know; `where` is a method or the sentences, counted from 1.
+    pub notes: Vec<Note>,
+    /// The SummaC matrix, where it was asked for and a method has it.
+    pub matrix: Option<MatrixResult>,
+}
+
+/// Decides on every sentence and on the response.
+///
+/// Sentences are decided from the report of `entailment`, or of `summac` where `entailment` did not report. `numeric` adds
+/// conflicts: they make a scored sentence contradicted and leave its probabilities as they are. A sentence that the deciding method
+/// did not score stays unchecked, whatever other methods say of it.
+///
+/// Never panics and never gives NaN, whatever the reports hold.
+pub fn decide(check: &PreparedCheck, reports: &[Report], policy: &VerdictPolicy) -> Decision {
+    let findings = Findings::new(check, reports, policy);
+    let (mut sentences, mut unchecked) = (Vec::with_capacity(check.claims.len()), Vec::new());
+    for (index, claim) in check.claims.iter().enumerate() {
+        let (sentence, reason) = findings.sentence(index, claim);
+        unchecked.extend(reason.map(|reason| (index, reason)));
+        sentences.push(sentence);
+    }
+    let counts = Counts {
+        checkable: check.claims.iter().filter(|claim| claim.kind.is_checkable()).count(),
+        scored: sentences.iter().filter(|sentence| sentence.status == SentenceStatus::Scored).count(),
+    };
+    let verdict = sentences.iter().filter_map(|sentence| sentence.verdict).max();
+    let scores = scores(&sentences, reports);
+    let disagree = disagree(&scores, reports, policy);
+    Decision {
+        status: counts.status(),
+        verdict,
+        action: action(verdict, counts.status(), disagree, policy),
+        alert: scores.min.is_some_and(|min| min.get() < policy.alert_below),
+        coverage: counts.coverage(),
+        methods: methods(reports),
+        notes: notes(reports, &unchecked, counts.checkable),
+        matrix: matrix(check, reports),
+        scores,
+        sentences,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! The verdict on one sentence or fact.
+
+use crate::VerdictPolicy;
+use groundline_types::{
+    AtomicFact, Claim, ClaimFinding, Code, EvidencePick, EvidenceResult, FactResult, NliProbabilities, Outcome,
+    PreparedCheck, Probability, Reason, Report, SentenceResult, SentenceStatus, Verdict, VerdictReason,
+};
+
+/// Methods whose findings decide sentences, best first. The first of them that reported decides all sentences.
+const DECIDING_METHODS: [&str; 2] = ["entailment", "summac"];
+/// The method that only adds conflicts.
+const NUMERIC: &str = "numeric";
+
+/// The reports that sentences are decided from.
+pub(crate) struct Findings<'a> {
+    check: &'a PreparedCheck,
+    deciding: Option<&'a Report>,
+    numeric: Option<&'a Report>,
+    policy: &'a VerdictPolicy,
+}
+
+/// What is known of a sentence or fact, before it is given its place in the text.
+struct Decided {
+    status: SentenceStatus,
+    verdict: Option<Verdict>,
+    probabilities: Option<[Probability; 3]>,
+    reason: VerdictReason,
+    detail: Option<String>,
+    evidence: Vec<EvidenceResult>,
+}
+
+impl<'a> Findings<'a> {
+    pub(crate) fn new(check: &'a PreparedCheck, reports: &'a [Report], policy: &'a VerdictPolicy) -> Self {
+        let by_name = |name: &str| reports.iter().find(|report| report.method == name);
+        let deciding = DECIDING_METHODS.iter().find_map(|name| by_name(name));
+        Self { check, deciding, numeric: by_name(NUMERIC), policy }
+    }
+
+    /// The result for the claim at `index`, and why it was not scored where it should have been.
+    pub(crate) fn sentence(&self, index: usize, claim: &Claim) -> (SentenceResult, Option<Reason>) {
+        let outcome = self.outcome(index);
+        let (decided, unchecked) = if !claim.kind.is_checkable() {
+            (Decided::unscored(SentenceStatus::Abstained, VerdictReason::NotAClaim, None), None)
+        } else {
+            self.decide_sentence(index, &outcome)
+        };
+        let [support, contradiction, neutral] = decided.split();
+        let result = SentenceResult {
+            text: claim.text.to_string(),
+            start: claim.span.start,
+            end: claim.span.end,
+            status: decided.status,
+            verdict: decided.verdict,
+            support_probability: support,
+            contradiction_probability: contradiction,
+            neutral_probability: neutral,
+            weight: self.policy.weight(!claim.tags.is_empty()),
+            tags: claim.tags.clone(),
+            reason: decided.reason,
+            detail: decided.detail,
+            evidence: decided.evidence,
+            facts: self.facts(index, claim),
+        };
+        (result, unchecked)
+    }
+
+    fn outcome(&self, index: usize) -> Outcome<ClaimFinding> {
+        let failed = |message: &str| Outcome::Failed(Reason::new(Code::INTERNAL, message));
+        match self.deciding {
+            None => failed("no method that gives a support probability was asked: add entailment or summac"),
+            Some(report) => match (report.claims.get(index), report.score.reason()) {
+                (Some(outcome), _) => outcome.clone(),
+                // A method that could not run as a whole says why in its score.
+                (None, Some(reason)) => Outcome::Failed(reason.clone()),
+                (None, None) => failed("the method gave no finding for this sentence"),
+            },
+        }
+    }
+
+    fn decide_sentence(&self, index: usize, outcome: &Outcome<ClaimFinding>) -> (Decided, Option<Reason>) {
+        let numeric = self.numeric.and_then(|report| report.claims.get(index)).and_then(Outcome::scored);
+        let conflict = numeric.and_then(|finding| finding.numeric_conflict.clone());
+        match self.decide(outcome) {
+            Ok(mut decided) => {
+                if let (Some(conflict), Some(finding)) = (conflict, numeric) {
+                    decided.verdict = Some(Verdict::Contradicted);
+                    decided.reason = VerdictReason::Numeric;
+                    decided.detail = Some(conflict);
+                    self.lead_with(&mut decided.evidence, &finding.evidence);
+                }
+                (decided, None)
+            }
+            Err((status, reason)) => {
+                let detail = match conflict {
+                    Some(conflict) => format!("{}; numbers conflict: {conflict}", reason.message),
+                    None => reason.message.clone(),
+                };
+                (Decided::unscored(status, VerdictReason::Unchecked, Some(detail)), Some(reason))
+            }
+        }
+    }
+
+    /// Moves the evidence that a conflict is with to the front, where it is among the listed. Its probabilities are the deciding
+    /// method's: the numeric method has none.
+    fn lead_with(&self, evidence: &mut [EvidenceResult], conflicting: &[EvidencePick]) {
+        let Some(wanted) = conflicting.first().and_then(|pick| self.evidence(pick)) else { return };
+        let is_wanted = |item: &EvidenceResult| (item.start, item.end, &item.source) == (wanted.start, wanted.end, &wanted.source);
+        if let Some(at) = evidence.iter().position(is_wanted) {
+            evidence[..=at].rotate_right(1);
+        }
+    }
+
+    /// The rule: contradicted where the contradiction reaches its threshold and is above the support; else supported where the
+    /// support reaches its threshold; else not mentioned.
+    fn decide(&self, outcome: &Outcome<ClaimFinding>) -> Result<Decided, (SentenceStatus, Reason)> {
+        let finding = match outcome {
+            Outcome::Scored(finding) => finding,
+            Outcome::Abstained(reason) => return Err((SentenceStatus::Abstained, reason.clone())),
+            Outcome::Failed(reason) => return Err((SentenceStatus::Failed, reason.clone())),
+        };
+        let Some(support) = finding.support else {
+            let reason = Reason::new(Code::INTERNAL, "the method scored this sentence without a support probability");
+            return Err((SentenceStatus::Failed, reason));
+        };
+        let contradiction = finding.contradiction.unwrap_or(Probability::ZERO);
+        let rest = 1.0 - support.max(contradiction).get();
+        let neutral = finding.neutral.or(Probability::new(rest)).unwrap_or(Probability::ZERO);
+        let policy = self.policy;
+        let (verdict, reason) = if contradiction.get() >= policy.contradiction_threshold && contradiction > support {
+            (Verdict::Contradicted, VerdictReason::Contradicted)
+        } else if support.get() >= policy.support_threshold {
+            (Verdict::Supported, VerdictReason::Entailed)
+        } else {
+            (Verdict::NotMentioned, VerdictReason::NoEvidence)
+        };
+        Ok(Decided {
+            status: SentenceStatus::Scored,
+            verdict: Some(verdict),
+            probabilities: Some([support, contradiction, neutral]),
+            reason,
+            detail: None,
+            evidence: finding.evidence.iter().filter_map(|pick| self.evidence(pick)).collect(),
+        })
+    }
+
+    fn facts(&self, index: usize, claim: &Claim) -> Vec<FactResult> {
+        if !self.check.request.facts || !claim.kind.is_checkable() {
+            return Vec::new();
+        }
+        let outcomes = self.deciding.and_then(|report| report.facts.get(index));
+        let missing = || Outcome::Failed(Reason::new(Code::INTERNAL, "the method gave no finding for this fact"));
+        let outcome = |number: usize| outcomes.and_then(|facts| facts.get(number)).cloned().unwrap_or_else(missing);
+        claim.facts.iter().enumerate().map(|(number, fact)| self.fact(fact, &outcome(number))).collect()
+    }
+
+    fn fact(&self, fact: &AtomicFact, outcome: &Outcome<ClaimFinding>) -> FactResult {
+        let decided = self.decide(outcome).unwrap_or_else(|(status, reason)| {
+            Decided::unscored(status, VerdictReason::Unchecked, Some(reason.message))
+        });
+        let [support, contradiction, neutral] = decided.split();
+        FactResult {
+            text: fact.text.to_string(),
+            start: fact.span.start,
+            end: fact.span.end,
+            status: decided.status,
+            verdict: decided.verdict,
+            support_probability: support,
+            contradiction_probability: contradiction,
+            neutral_probability: neutral,
+            reason: decided.reason,
+            evidence: decided.evidence,
+        }
+    }
+
+    /// A pick with its place and text; `None` where it points outside the sources.
+    fn evidence(&self, pick: &EvidencePick) -> Option<EvidenceResult> {
+        let source = self.check.sources.get(pick.source)?;
+        let sentence = source.sentences.get(pick.sentence)?;
+        let NliProbabilities { entailment, contradiction, neutral } = pick.probabilities;
+        Some(EvidenceResult {
+            source: source.id.to_string(),
+            start: sentence.span.start,
+            end: sentence.span.end,
+            text: sentence.text.to_string(),
+            support_probability: entailment,
+            contradiction_probability: contradiction,
+            neutral_probability: neutral,
+        })
+    }
+}
+
+impl Decided {
+    fn unscored(status: SentenceStatus, reason: VerdictReason, detail: Option<String>) -> Self {
+        Self { status, verdict: None, probabilities: None, reason, detail, evidence: Vec::new() }
+    }
+
+    fn split(&self) -> [Option<Probability>; 3] {
+        self.probabilities.map_or([None; 3], |probabilities| probabilities.map(Some))
+    }
+}
