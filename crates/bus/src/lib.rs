@@ -1,1 +1,28 @@
 //! The wire between coordinators and workers.
+//!
+//! A coordinator [publishes](JobBus::publish) [`Job`]s to a work queue, one queue for each model and lane; workers
+//! [pull](JobBus::pull) them, decide every [`Delivery`], and [answer](JobBus::answer) to the coordinator that asked. Jobs are
+//! delivered at least once, answers at most once; [`JobId`]s make both harmless.
+//!
+//! [`MemoryBus`] is the bus inside one process. Every backend passes the same contract suite (`contract.rs`).
+//!
+//! Invariant of absence: this crate knows no claim, no detector, no engine and no actor.
+
+#[cfg(test)]
+mod contract;
+mod delivery;
+mod error;
+mod job;
+mod job_bus;
+mod memory;
+mod token;
+
+pub use delivery::{Decision, Delivery, DeliveryTicket};
+pub use error::{BusClosed, PublishError};
+pub use job::{
+    Incarnation, Job, JobAnswer, JobId, JobItem, JobResult, JobTexts, LaneId, MAX_JOB_BYTES, MAX_JOB_ITEMS,
+    TARGET_JOB_TOKENS,
+};
+pub use job_bus::{BusState, JobBus, Published, PullBudget, ResultStream};
+pub use memory::{DeadJob, MemoryBus, MemoryBusOptions};
+pub use token::SubjectToken;

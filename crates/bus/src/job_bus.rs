@@ -1,0 +1,79 @@
+//! What every backend can do.
+
+use crate::{BusClosed, Delivery, Incarnation, Job, JobResult, LaneId, PublishError};
+use std::future::Future;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+/// Whether a published job is new to the bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Published {
+    /// It is stored.
+    Stored,
+    /// The same attempt of the same job was published before, within the window for duplicates; it is not stored again.
+    Duplicate,
+}
+
+/// How much a worker takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PullBudget {
+    /// Most jobs.
+    pub max_jobs: usize,
+    /// Most estimated tokens of all jobs together. The first job is given even where it is larger, so that none waits for ever.
+    pub max_tokens: usize,
+    /// How long to wait for the first job.
+    pub wait: Duration,
+}
+
+/// Whether the bus works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BusState {
+    /// Whether jobs go in and out now.
+    pub connected: bool,
+    /// Grows with every connection; whoever holds a result stream subscribes again when it does.
+    pub generation: u64,
+}
+
+/// A work queue for jobs and a way back for their results. Clones are the same connection.
+pub trait JobBus: Clone + Send + Sync + 'static {
+    /// Stores a job; returns once it is safe.
+    fn publish(&self, job: Job) -> impl Future<Output = Result<Published, PublishError>> + Send;
+
+    /// Waits for jobs of one queue. Returns as soon as there is one, with as many as are there and fit; empty when the wait is
+    /// over. Dropping the future takes no job.
+    fn pull(
+        &self,
+        from: &LaneId,
+        budget: PullBudget,
+    ) -> impl Future<Output = Result<Vec<Delivery>, BusClosed>> + Send;
+
+    /// Sends a result to the coordinator that published the job. At most once: with nobody there, it is lost.
+    fn answer(&self, result: JobResult) -> impl Future<Output = Result<(), BusClosed>> + Send;
+
+    /// The results addressed to `me`, from now on. A second stream for the same incarnation replaces the first.
+    fn results(&self, me: Incarnation) -> impl Future<Output = Result<ResultStream, BusClosed>> + Send;
+
+    /// Whether the bus works, and changes of that.
+    fn state(&self) -> watch::Receiver<BusState>;
+
+    /// Sends what is under way and closes the connection, for all clones of it.
+    fn drain(self) -> impl Future<Output = Result<(), BusClosed>> + Send;
+}
+
+/// Results as they arrive.
+#[derive(Debug)]
+pub struct ResultStream {
+    receiver: mpsc::Receiver<JobResult>,
+}
+
+impl ResultStream {
+    /// A stream of what is sent to the other end of `receiver`.
+    pub fn new(receiver: mpsc::Receiver<JobResult>) -> Self {
+        Self { receiver }
+    }
+
+    /// The next result; `None` once the bus is closed or another stream took this one's place.
+    pub async fn next(&mut self) -> Option<JobResult> {
+        self.receiver.recv().await
+    }
+}
