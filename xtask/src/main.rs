@@ -1,2 +1,63 @@
-//! Automation of the repository.
-fn main() {}
+//! Automation of the repository: one command each for testing, tidiness and the CPU benchmark.
+//!
+//! Invariant of absence: depends on no crate of the product, so that it builds in seconds and runs before they compile.
+
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
+
+mod bench;
+mod test;
+mod tidy;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Automation of the repository.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Formatting, house rules, lints, tests and doctests, cheapest first.
+    Test(test::Options),
+    /// House rules: dependency edges, file sizes, banned calls, error pages, dead files.
+    Tidy,
+    /// CPU speed side by side with onnxruntime and transformers, in one run.
+    BenchCpu(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = repository_root().and_then(|root| match &arguments.command {
+        Command::Test(options) => test::run(&root, options),
+        Command::Tidy => tidy::command(&root),
+        Command::BenchCpu(options) => bench::run(&root, options),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Without the backtrace that `{error:?}` adds: these are findings, not bugs of ours.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder of the workspace manifest.
+fn repository_root() -> anyhow::Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map(Path::to_path_buf).context("xtask lies in no folder")
+}
+
+/// A command that runs cargo, the same one that runs us.
+fn cargo(root: &Path) -> std::process::Command {
+    let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}

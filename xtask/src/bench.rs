@@ -1,0 +1,174 @@
+//! `cargo xtask bench-cpu`: pairs per second of our CPU engine, onnxruntime and transformers in one run.
+//!
+//! Each contender is a process of its own that waits while another computes. Rounds alternate (ours, theirs, theirs, ours,
+//! …), so that a machine that slows down slows all of them. Logits of every pair must agree, or nothing is reported.
+
+mod contender;
+mod environment;
+mod report;
+
+use anyhow::bail;
+use contender::Contender;
+use report::{Measured, Report, Round};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The largest difference between two contenders' logits that counts as rounding.
+const LOGIT_TOLERANCE: f64 = 1e-3;
+/// Pairs of `--quick`.
+const QUICK_PAIRS: usize = 200;
+/// The contenders that pad, by their name in benches/peers/contender.py.
+const PEERS: [&str; 2] = ["onnxruntime", "transformers"];
+
+/// What to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// JSONL with `premise` and `claim` on each line [default: benches/data/pairs.jsonl].
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
+    /// A Hugging Face folder [default: models/groundline-mini].
+    #[arg(long, value_name = "DIR")]
+    model: Option<PathBuf>,
+    /// Threads of each contender [default: all that this process may use].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Rounds; the median counts.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// 200 pairs and no result file: does it work at all?
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Prepares the contenders, measures, prints a table and writes a result file.
+pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
+    let setup = Setup::new(root, options);
+    println!("preparing the peers' Python environment");
+    let python = environment::ensure(root)?;
+    println!("building our contender");
+    build(root)?;
+    println!("exporting to ONNX");
+    let onnx = environment::ensure_onnx(root, &python, &setup.model)?;
+    let load = machine_load();
+    if load.is_some_and(|load| load > 0.3) {
+        println!(
+            "warning: other processes keep this machine busy (load {:.1}); figures will be low",
+            load.unwrap_or(0.0)
+        );
+    }
+    let mut contenders = vec![Contender::start("groundline", ours(root, &setup))?];
+    for engine in PEERS {
+        contenders.push(Contender::start(engine, peer(root, &setup, &python, &onnx, engine))?);
+    }
+    let mut measured = contenders.iter().map(Measured::new).collect::<Vec<_>>();
+    for (contender, measured) in contenders.iter_mut().zip(&mut measured).skip(1) {
+        println!("{}: looking for the best batch size", contender.name());
+        let tuned = contender.ask("tune")?;
+        println!("{}: {} pairs a batch, of {}", contender.name(), tuned["batch"], tuned["tokens_per_second"]);
+        measured.batch = Some(tuned);
+    }
+    for round in 1..=options.rounds {
+        for (contender, measured) in contenders.iter_mut().zip(&mut measured) {
+            let answer = Round::read(&contender.ask("run")?)?;
+            println!("round {round}: {:<14}{:>9.1} pairs/s", contender.name(), answer.pairs_per_second());
+            measured.rounds.push(answer);
+        }
+    }
+    let difference = agree(&mut contenders, &measured)?;
+    let peak = contenders[0].ask("peak")?["peak_gflops"].as_f64();
+    let machine = environment::machine(&python, contenders[0].ready())?;
+    let report =
+        Report { machine, threads: setup.threads, pairs: setup.pairs_name, load, measured, difference, peak };
+    print!("\n{}", report.table());
+    if options.quick {
+        println!("quick run: too few pairs for a figure, no result file");
+        return Ok(());
+    }
+    println!("written: {}", report.write(root)?);
+    Ok(())
+}
+
+struct Setup {
+    model: PathBuf,
+    pairs: PathBuf,
+    /// The pairs' file name, without its folder: a result file names no path of a machine.
+    pairs_name: String,
+    threads: usize,
+    limit: Option<usize>,
+}
+
+impl Setup {
+    fn new(root: &Path, options: &Options) -> Self {
+        let pairs = options.pairs.clone().unwrap_or_else(|| root.join("benches/data/pairs.jsonl"));
+        let pairs_name = pairs.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            model: options.model.clone().unwrap_or_else(|| root.join("models/groundline-mini")),
+            pairs,
+            pairs_name,
+            threads: options.threads.unwrap_or_else(available).max(1),
+            limit: options.quick.then_some(QUICK_PAIRS),
+        }
+    }
+
+    /// The options that every contender takes.
+    fn apply(&self, command: &mut Command) {
+        command.arg("--model").arg(&self.model).arg("--pairs").arg(&self.pairs);
+        command.arg("--threads").arg(self.threads.to_string());
+        if let Some(limit) = self.limit {
+            command.arg("--limit").arg(limit.to_string());
+        }
+    }
+}
+
+fn build(root: &Path) -> anyhow::Result<()> {
+    let arguments = ["build", "--release", "--package", "benches", "--bin", "bench-cpu"];
+    if !crate::cargo(root).args(arguments).status()?.success() {
+        bail!("our contender does not build");
+    }
+    Ok(())
+}
+
+fn ours(root: &Path, setup: &Setup) -> Command {
+    let mut command = Command::new(environment::target(root).join("release/bench-cpu"));
+    setup.apply(&mut command);
+    command
+}
+
+fn peer(root: &Path, setup: &Setup, python: &Path, onnx: &Path, engine: &str) -> Command {
+    let mut command = Command::new(python);
+    command.arg(root.join("benches/peers/contender.py")).arg(engine);
+    setup.apply(&mut command);
+    // Read by OpenMP and rayon when they are loaded, so they must be there from the start.
+    let threads = setup.threads.to_string();
+    command.env("OMP_NUM_THREADS", &threads).env("RAYON_NUM_THREADS", &threads);
+    command.arg("--onnx").arg(onnx);
+    command
+}
+
+/// Load average of the last minute; `None` where the system does not say.
+fn machine_load() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
+}
+
+/// The largest difference between logits of the first contender and any other, over every pair.
+fn agree(contenders: &mut [Contender], measured: &[Measured]) -> anyhow::Result<f64> {
+    let tokens = measured.iter().filter_map(|one| one.rounds.first()).map(|round| round.tokens);
+    if tokens.clone().any(|count| Some(count) != tokens.clone().next()) {
+        bail!("contenders do not see the same tokens: {:?}", tokens.collect::<Vec<_>>());
+    }
+    let mut all = Vec::new();
+    for contender in contenders.iter_mut() {
+        all.push(report::logits(&contender.ask("logits")?)?);
+    }
+    let mut worst: f64 = 0.0;
+    for (contender, theirs) in contenders.iter().zip(&all).skip(1) {
+        let difference = report::largest_difference(&all[0], theirs)?;
+        println!("{}: logits differ by at most {difference:.1e}", contender.name());
+        if difference > LOGIT_TOLERANCE {
+            bail!("{} computes something else than we do; nothing to compare", contender.name());
+        }
+        worst = worst.max(difference);
+    }
+    Ok(worst)
+}

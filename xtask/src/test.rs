@@ -1,0 +1,146 @@
+//! `cargo xtask test`: everything that must hold before a change lands, cheapest first.
+
+use crate::{cargo, tidy};
+use anyhow::bail;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What to run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Leave clippy out.
+    #[arg(long)]
+    fast: bool,
+}
+
+/// What became of one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StepOutcome {
+    Passed,
+    Failed,
+    /// Its tool is not installed; an error in CI, a remark elsewhere.
+    Missing,
+}
+
+#[derive(Debug)]
+struct Step {
+    name: &'static str,
+    outcome: StepOutcome,
+    took: Duration,
+}
+
+/// Runs every step, also after a failed one, and fails at the end if any did.
+///
+/// No step sets `RUSTFLAGS` or selects packages: either would build the dependencies a second time with other features.
+pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
+    let ci = in_ci(std::env::var("CI").ok().as_deref());
+    let started = Instant::now();
+    let mut steps = Vec::new();
+    steps.push(step("format", || tool(root, "fmt", &["fmt", "--all", "--check"])));
+    steps.push(step("tidy", || match tidy::command(root) {
+        Ok(()) => StepOutcome::Passed,
+        Err(error) => {
+            println!("{error:#}");
+            StepOutcome::Failed
+        }
+    }));
+    if !options.fast {
+        let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        steps.push(step("clippy", || tool(root, "clippy", &lint)));
+    }
+    let nextest = has_tool(root, "nextest");
+    let tests: &[&str] = match (nextest, ci) {
+        (true, true) => &["nextest", "run", "--workspace", "--profile", "ci"],
+        (true, false) => &["nextest", "run", "--workspace"],
+        (false, _) => &["test", "--workspace", "--all-targets"],
+    };
+    steps.push(step("tests", || command(root, tests)));
+    steps.push(step("doctests", || command(root, &["test", "--workspace", "--doc"])));
+    if has_tool(root, "deny") {
+        let deny = ["deny", "--offline", "check", "bans", "licenses", "sources"];
+        steps.push(step("dependencies", || command(root, &deny)));
+    }
+    summarise(&steps, started.elapsed(), ci)
+}
+
+/// Whether a value of the variable `CI` means that this runs in continuous integration.
+fn in_ci(value: Option<&str>) -> bool {
+    !matches!(value, None | Some("" | "0" | "false"))
+}
+
+fn step(name: &'static str, body: impl FnOnce() -> StepOutcome) -> Step {
+    println!("\n━━ {name} ━━");
+    let started = Instant::now();
+    let outcome = body();
+    Step { name, outcome, took: started.elapsed() }
+}
+
+/// Runs a cargo subcommand that a toolchain may lack.
+fn tool(root: &Path, name: &str, arguments: &[&str]) -> StepOutcome {
+    if has_tool(root, name) {
+        return command(root, arguments);
+    }
+    println!("`cargo {name}` is not installed; add it with `rustup component add` or leave it to CI");
+    StepOutcome::Missing
+}
+
+fn has_tool(root: &Path, name: &str) -> bool {
+    let asked = cargo(root).args([name, "--version"]).output();
+    asked.is_ok_and(|output| output.status.success())
+}
+
+fn command(root: &Path, arguments: &[&str]) -> StepOutcome {
+    println!("$ cargo {}", arguments.join(" "));
+    match cargo(root).args(arguments).status() {
+        Ok(status) if status.success() => StepOutcome::Passed,
+        Ok(_) => StepOutcome::Failed,
+        Err(error) => {
+            println!("cannot start cargo: {error}");
+            StepOutcome::Failed
+        }
+    }
+}
+
+fn summarise(steps: &[Step], took: Duration, ci: bool) -> anyhow::Result<()> {
+    println!("\n━━ summary ━━");
+    for step in steps {
+        let word = match step.outcome {
+            StepOutcome::Passed => "passed",
+            StepOutcome::Failed => "FAILED",
+            StepOutcome::Missing if ci => "FAILED (not installed)",
+            StepOutcome::Missing => "not installed, skipped",
+        };
+        println!("{:<14}{:>7.1} s  {word}", step.name, step.took.as_secs_f64());
+    }
+    println!("{:<14}{:>7.1} s", "total", took.as_secs_f64());
+    let failed = failed_steps(steps, ci);
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn failed_steps(steps: &[Step], ci: bool) -> Vec<&'static str> {
+    let fails = |outcome| outcome == StepOutcome::Failed || (ci && outcome == StepOutcome::Missing);
+    steps.iter().filter(|step| fails(step.outcome)).map(|step| step.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_or_false_ci_variable_is_not_ci() {
+        assert!(in_ci(Some("true")) && in_ci(Some("1")));
+        assert!(!in_ci(None) && !in_ci(Some("")) && !in_ci(Some("false")) && !in_ci(Some("0")));
+    }
+
+    #[test]
+    fn a_missing_tool_fails_in_ci_only() {
+        let step = |outcome| Step { name: "format", outcome, took: Duration::ZERO };
+        assert_eq!(failed_steps(&[step(StepOutcome::Missing)], true), ["format"]);
+        assert!(failed_steps(&[step(StepOutcome::Missing)], false).is_empty());
+        assert_eq!(failed_steps(&[step(StepOutcome::Failed)], false), ["format"]);
+        assert!(failed_steps(&[step(StepOutcome::Passed)], true).is_empty());
+    }
+}
