@@ -196,7 +196,10 @@ impl GridWalk {
     pub(crate) fn take(&mut self, outcomes: &[Outcome<Score>]) -> Vec<(usize, Result<Vec<NliProbabilities>, Reason>)> {
         let height = self.layout.rows.len().max(1);
         let mut complete = Vec::new();
-        for (at, flat) in std::mem::replace(&mut self.asked, self.asked.end..self.asked.end).enumerate() {
+        let asked = self.asked.clone();
+        // Nothing is open now; the next chunk starts where this one ended.
+        self.asked.start = asked.end;
+        for (at, flat) in asked.enumerate() {
             let (column, row) = (flat / height, flat % height);
             match read_pair(outcomes.get(at), &self.labels) {
                 Ok(probabilities) => {

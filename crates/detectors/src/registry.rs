@@ -5,7 +5,7 @@ use crate::numeric::Numeric;
 use crate::summac::Summac;
 use crate::summac_conv::SummacConv;
 use crate::{Detector, DetectorOptions};
-use groundline_types::{Code, Polarity, Problem};
+use groundline_types::{Code, Polarity, Problem, nearest_name};
 
 /// What a user should know of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,28 +85,12 @@ pub fn resolve(names: &[String]) -> Result<Vec<&'static str>, Problem> {
 fn unknown_method(name: &str) -> Problem {
     let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
     let known = || METHODS.iter().map(|info| info.name).chain([DEFAULT]);
-    let distance = |known: &str| edit_distance(known, &shown.to_lowercase());
-    let hint = match known().min_by_key(|known| distance(known)) {
-        Some(nearest) if distance(nearest) <= 3 => format!("did you mean `{nearest}`? "),
-        _ => String::new(),
+    let hint = match nearest_name(&shown.to_lowercase(), known()) {
+        Some(nearest) => format!("did you mean `{nearest}`? "),
+        None => String::new(),
     };
     let all = known().collect::<Vec<_>>().join(", ");
     Problem::new(Code::UNKNOWN_METHOD, format!("unknown method `{shown}`; {hint}known methods are {all}"))
-}
-
-/// Levenshtein distance in characters.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// A fresh detector of a method by its name, or `None` where there is no such method.

@@ -9,5 +9,5 @@ mod cut;
 mod nearness;
 mod prepare;
 
-pub use nearness::{Nearness, NearnessWeights, TextFeatures, cosine, nearness_score, rank};
+pub use nearness::{Nearness, NearnessWeights, TextFeatures, content_words, cosine, nearness_score, rank};
 pub use prepare::{MAX_CUT_NOTES, SourceText, prepare_source};

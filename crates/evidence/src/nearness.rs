@@ -1,5 +1,6 @@
 //! Which evidence is nearest to a claim.
 
+use groundline_types::Span;
 use std::collections::BTreeSet;
 
 /// What a text shares or does not share with another, as hashes of its names, numbers and words.
@@ -13,18 +14,11 @@ pub struct TextFeatures {
 }
 
 impl TextFeatures {
-    /// Features of a text with these names and numbers in their normal forms; words are taken from `text`.
-    ///
-    /// Words count in lower case; those of fewer than 3 letters and the commonest English function words do not count. A
-    /// plural `s` is dropped, so that `prizes` meets `prize`.
+    /// Features of a text with these names and numbers in their normal forms; its words are its [`content_words`].
     pub fn new<S: AsRef<str>>(text: &str, names: &[S], numbers: &[S]) -> Self {
-        let words = text
-            .split(|c: char| !c.is_alphanumeric())
-            .map(str::to_lowercase)
-            .filter(|word| word.chars().count() > 2 && !FUNCTION_WORDS.contains(&word.as_str()))
-            .map(|word| hash(stem(&word)));
         let hashes = |items: &[S]| sorted(items.iter().map(|item| hash(item.as_ref())));
-        Self { names: hashes(names), numbers: hashes(numbers), words: sorted(words) }
+        let words = sorted(content_words(text).map(|(_, word)| hash(&word)));
+        Self { names: hashes(names), numbers: hashes(numbers), words }
     }
 
     /// How many content words the text has, each counted once.
@@ -46,6 +40,19 @@ impl TextFeatures {
     pub fn number_share(&self, other: &TextFeatures) -> f32 {
         share(&self.numbers, &other.numbers)
     }
+}
+
+/// The content words of a text in order, with their places: in lower case, without those of fewer than 3 letters and the commonest
+/// English function words. A plural `s` is dropped, so that `prizes` meets `prize`.
+pub fn content_words(text: &str) -> impl Iterator<Item = (Span, String)> {
+    text.split(|c: char| !c.is_alphanumeric()).filter_map(|word| {
+        let lower = word.to_lowercase();
+        if lower.chars().count() < 3 || FUNCTION_WORDS.contains(&lower.as_str()) {
+            return None;
+        }
+        let start = word.as_ptr() as usize - text.as_ptr() as usize;
+        Some((Span::new(start, start + word.len()), stem(&lower).to_owned()))
+    })
 }
 
 /// How much each kind of likeness counts in [`nearness_score`].
