@@ -1,1 +1,35 @@
-//! The CPU engine.
+//! The CPU engine: DeBERTa-v2/v3 in single precision, for AVX-512, AVX2 and anything else.
+//!
+//! From the outside it is [`CpuEncoder`]. Inside, from the bottom up:
+//! - `simd` and `x86`: one virtual vector of 16 lanes for every instruction set, the only code that names instructions;
+//! - `gemm`, `attention`, `math`: kernels, generic over that vector; `bench` measures them;
+//! - `kernels`: their entries for each [`Isa`], chosen once, behind safe calls that check every size;
+//! - `buffer`, `pack`, `tables`, `model`: memory, packed weights, relative position tables, a loaded model;
+//! - `forward`, `schedule`, `pool`, `encoder`: the pass of one group of sequences, and spreading groups over threads.
+//!
+//! Sequences are packed one after another, never padded. A sequence's result is the same to the last bit in every batch.
+//! This is the only module of the project with `unsafe` code.
+
+mod attention;
+pub mod bench;
+mod buffer;
+mod encoder;
+mod forward;
+mod gemm;
+mod isa;
+mod kernels;
+mod math;
+mod model;
+mod pack;
+mod pool;
+mod schedule;
+mod simd;
+mod tables;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use encoder::{CpuEncoder, CpuOptions, Output};
+pub use isa::{ISA_VARIABLE, Isa};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+//! Disentangled self-attention of one sequence, all heads, never holding an L x L matrix.
+//!
+//! `score(i, j) = q_i . k_j + q_i . PK[i - j] + k_j . PQ[i - j]`, with the scale folded into q and PQ (He et al.,
+//! arXiv 2006.03654, eq. 4). Tables are indexed by distance, one row of `table_width` numbers for each dimension, so that
+//! ascending keys are ascending addresses. A strip of R query rows is taken at a time:
+//! 1. the band `q . PK` over the strip's window, whose row r is read shifted by r;
+//! 2. `q . k` and `k . PQ` in one pass, since both multiply the same `k`: `k * (q + PQ)`;
+//! 3. softmax over the strip; 4. the product with V, divided by the softmax's sum at the end.
+
+use super::math;
+use super::simd::{LANES, Simd};
+
+/// Sizes and places of one sequence. "Row" means one token's numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AttentionArgs {
+    /// Tokens of the sequence.
+    pub length: usize,
+    /// Query rows computed, from token 0 on; at most `length`.
+    pub queries: usize,
+    /// Number of heads.
+    pub heads: usize,
+    /// Width of a head in memory, a multiple of 16.
+    pub head_width: usize,
+    /// Query rows, scale folded in; heads side by side.
+    pub q: *const f32,
+    /// Key rows.
+    pub k: *const f32,
+    /// Value rows.
+    pub v: *const f32,
+    /// Result, one row for each query.
+    pub out: *mut f32,
+    /// Numbers from one row to the next, in q, k, v and out.
+    pub stride: usize,
+    /// PK `[heads][head_width][table_width]` by distance, null where there is no content-to-position term.
+    pub pk: *const f32,
+    /// PQ likewise, null where there is no position-to-content term.
+    pub pq: *const f32,
+    /// Numbers from one table row to the next.
+    pub table_width: usize,
+    /// Column of distance 0; column `table_origin + j - i` belongs to query i and key j.
+    pub table_origin: usize,
+    /// Room for the transposed keys, `head_width * pitch`.
+    pub keys: *mut f32,
+    /// Room for the band, `strip rows * pitch`.
+    pub band: *mut f32,
+    /// Room for scores, `strip rows * pitch`.
+    pub scores: *mut f32,
+    /// Numbers from one row to the next in those three: `length` rounded up to 16, and 16 more.
+    pub pitch: usize,
+}
+
+/// One strip of one head.
+#[derive(Clone, Copy)]
+struct Strip<const R: usize> {
+    /// First query row.
+    first: usize,
+    /// The head's part of each query row; rows past the end repeat the last.
+    rows: [*const f32; R],
+    /// The head's tables.
+    pk: *const f32,
+    pq: *const f32,
+    /// The head's values, row 0.
+    v: *const f32,
+    /// The head's part of the first result row.
+    out: *mut f32,
+}
+
+/// All heads of a sequence, with strips of R rows (at most 8) by NV vectors.
+#[inline(always)]
+pub(super) unsafe fn attention<S: Simd, const R: usize, const NV: usize>(args: &AttentionArgs) {
+    const { assert!(R <= 8) };
+    // SAFETY: the caller promises the instruction set and the sizes said at the fields.
+    unsafe {
+        for head in 0..args.heads {
+            let column = head * args.head_width;
+            transpose_keys(args, column);
+            let mut first = 0;
+            while first < args.queries {
+                // Classification asks for one row in the last layer; a whole strip would be R - 1 rows of idle work.
+                if args.queries - first == 1 {
+                    run_strip::<S, 1, NV>(args, strip(args, head, first));
+                    first += 1;
+                } else {
+                    run_strip::<S, R, NV>(args, strip(args, head, first));
+                    first += R;
+                }
+            }
+        }
+    }
+}
+
+/// Keys of one head as `[head_width][pitch]`, zeros up to the next multiple of 16.
+#[inline(always)]
+unsafe fn transpose_keys(args: &AttentionArgs, column: usize) {
+    // SAFETY: as promised to `attention`.
+    unsafe {
+        let padded = args.length.next_multiple_of(LANES);
+        for from in (0..padded).step_by(LANES) {
+            let known = LANES.min(args.length - from);
+            for d in 0..args.head_width {
+                let source = args.k.add(from * args.stride + column + d);
+                let target = args.keys.add(d * args.pitch + from);
+                for j in 0..known {
+                    *target.add(j) = *source.add(j * args.stride);
+                }
+                for j in known..LANES {
+                    *target.add(j) = 0.0;
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn strip<const R: usize>(args: &AttentionArgs, head: usize, first: usize) -> Strip<R> {
+    // SAFETY: as promised to `attention`; an absent table is never read, so its address does not matter.
+    unsafe {
+        let column = head * args.head_width;
+        let table = column * args.table_width;
+        let mut rows = [args.q; R];
+        for (r, row) in rows.iter_mut().enumerate() {
+            *row = args.q.add((first + r).min(args.queries - 1) * args.stride + column);
+        }
+        Strip {
+            first,
+            rows,
+            pk: args.pk.wrapping_add(table),
+            pq: args.pq.wrapping_add(table),
+            v: args.v.add(column),
+            out: args.out.add(first * args.stride + column),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn run_strip<S: Simd, const R: usize, const NV: usize>(args: &AttentionArgs, strip: Strip<R>) {
+    // SAFETY: as promised to `attention`.
+    unsafe {
+        if !args.pk.is_null() {
+            let columns = (args.length + R - 1).next_multiple_of(LANES);
+            let mut x = 0;
+            while x + NV * LANES <= columns {
+                band::<S, R, NV>(args, &strip, x);
+                x += NV * LANES;
+            }
+            while x < columns {
+                band::<S, R, 1>(args, &strip, x);
+                x += LANES;
+            }
+        }
+        let columns = args.length.next_multiple_of(LANES);
+        let mut j = 0;
+        while j + NV * LANES <= columns {
+            scores::<S, R, NV>(args, &strip, j);
+            j += NV * LANES;
+        }
+        while j < columns {
+            scores::<S, R, 1>(args, &strip, j);
+            j += LANES;
+        }
+        let mut sums = [0.0; R];
+        for (r, sum) in sums.iter_mut().enumerate() {
+            *sum = math::softmax_weights::<S>(args.scores.add(r * args.pitch), args.length);
+        }
+        let mut d = 0;
+        while NV > 1 && d + 2 * LANES <= args.head_width {
+            weigh_values::<S, R, 2>(args, &strip, &sums, d);
+            d += 2 * LANES;
+        }
+        while d < args.head_width {
+            weigh_values::<S, R, 1>(args, &strip, &sums, d);
+            d += LANES;
+        }
+    }
+}
+
+/// Columns from `x` on of the strip's window of `q . PK`; the window starts at the table column of its last row and key 0.
+#[inline(always)]
+unsafe fn band<S: Simd, const R: usize, const NV: usize>(args: &AttentionArgs, strip: &Strip<R>, x: usize) {
+    // SAFETY: as promised to `attention`.
+    unsafe {
+        let mut sums = [[S::splat(0.0); NV]; R];
+        let mut table = strip.pk.add(args.table_origin + x - (strip.first + R - 1));
+        for d in 0..args.head_width {
+            let mut keys = [S::splat(0.0); NV];
+            for (v, key) in keys.iter_mut().enumerate() {
+                *key = S::load(table.add(v * LANES));
+            }
+            for (row, q) in sums.iter_mut().zip(&strip.rows) {
+                let q = S::splat(*q.add(d));
+                for (sum, &key) in row.iter_mut().zip(&keys) {
+                    *sum = S::fma(q, key, *sum);
+                }
+            }
+            table = table.add(args.table_width);
+        }
+        for (r, row) in sums.iter().enumerate() {
+            for (v, &sum) in row.iter().enumerate() {
+                S::store(args.band.add(r * args.pitch + x + v * LANES), sum);
+            }
+        }
+    }
+}
+
+/// Scores of the strip for keys from `j` on.
+#[inline(always)]
+unsafe fn scores<S: Simd, const R: usize, const NV: usize>(args: &AttentionArgs, strip: &Strip<R>, j: usize) {
+    // SAFETY: as promised to `attention`.
+    unsafe {
+        let mut sums = [[S::splat(0.0); NV]; R];
+        if !args.pk.is_null() {
+            for (r, row) in sums.iter_mut().enumerate() {
+                for (v, sum) in row.iter_mut().enumerate() {
+                    *sum = S::load(args.band.add(r * args.pitch + j + v * LANES + R - 1 - r));
+                }
+            }
+        }
+        if args.pq.is_null() {
+            add_content::<S, R, NV>(args, strip, j, &mut sums);
+        } else {
+            add_content_and_position::<S, R, NV>(args, strip, j, &mut sums);
+        }
+        for (r, row) in sums.iter().enumerate() {
+            for (v, &sum) in row.iter().enumerate() {
+                S::store(args.scores.add(r * args.pitch + j + v * LANES), sum);
+            }
+        }
+    }
+}
+
+/// `q . k`.
+#[inline(always)]
+unsafe fn add_content<S: Simd, const R: usize, const NV: usize>(
+    args: &AttentionArgs,
+    strip: &Strip<R>,
+    j: usize,
+    sums: &mut [[S::V; NV]; R],
+) {
+    // SAFETY: as promised to `attention`.
+    unsafe {
+        for d in 0..args.head_width {
+            for v in 0..NV {
+                let key = S::load(args.keys.add(d * args.pitch + j + v * LANES));
+                for (row, q) in sums.iter_mut().zip(&strip.rows) {
+                    row[v] = S::fma(key, S::splat(*q.add(d)), row[v]);
+                }
+            }
+        }
+    }
+}
+
+/// `k . (q + PQ)`: row r reads the table r columns further back.
+#[inline(always)]
+unsafe fn add_content_and_position<S: Simd, const R: usize, const NV: usize>(
+    args: &AttentionArgs,
+    strip: &Strip<R>,
+    j: usize,
+    sums: &mut [[S::V; NV]; R],
+) {
+    // SAFETY: as promised to `attention`; a table has at least 16 numbers before the first column a query can ask for.
+    unsafe {
+        let mut keys_at = args.keys.cast_const().add(j);
+        let mut table = strip.pq.add(args.table_origin + j - strip.first);
+        for d in 0..args.head_width {
+            let mut low = S::load(table.sub(LANES));
+            let mut v = 0;
+            while v < NV {
+                let key = S::load(keys_at.add(v * LANES));
+                let at = table.add(v * LANES);
+                let high = S::load(at);
+                /// Row `$r`, written out because the distance must be a constant.
+                macro_rules! row {
+                    ($($r:literal)*) => {$(
+                        if $r < R {
+                            let sum = S::add(S::splat(*strip.rows[$r % R].add(d)), S::back::<$r>(at, low, high));
+                            sums[$r % R][v] = S::fma(key, sum, sums[$r % R][v]);
+                        }
+                    )*};
+                }
+                row!(0 1 2 3 4 5 6 7);
+                low = high;
+                v += 1;
+            }
+            keys_at = keys_at.add(args.pitch);
+            table = table.add(args.table_width);
+        }
+    }
+}
+
+/// Dimensions from `d` on of the strip's result.
+#[inline(always)]
+unsafe fn weigh_values<S: Simd, const R: usize, const NV: usize>(
+    args: &AttentionArgs,
+    strip: &Strip<R>,
+    weight_sums: &[f32; R],
+    d: usize,
+) {
+    // SAFETY: as promised to `attention`.
+    unsafe {
+        let mut sums = [[S::splat(0.0); NV]; R];
+        let mut value_row = strip.v.add(d);
+        for j in 0..args.length {
+            let mut values = [S::splat(0.0); NV];
+            for (v, value) in values.iter_mut().enumerate() {
+                *value = S::load(value_row.add(v * LANES));
+            }
+            for (r, row) in sums.iter_mut().enumerate() {
+                let weight = S::splat(*args.scores.add(r * args.pitch + j));
+                for (sum, &value) in row.iter_mut().zip(&values) {
+                    *sum = S::fma(weight, value, *sum);
+                }
+            }
+            value_row = value_row.add(args.stride);
+        }
+        let wanted = R.min(args.queries - strip.first);
+        for (r, row) in sums.iter().enumerate() {
+            // A test inside a loop of fixed length: a loop of varying length would keep the sums in memory.
+            if r < wanted {
+                let factor = S::splat(1.0 / weight_sums[r]);
+                for (v, &sum) in row.iter().enumerate() {
+                    S::store(strip.out.add(r * args.stride + d + v * LANES), S::mul(sum, factor));
+                }
+            }
+        }
+    }
+}

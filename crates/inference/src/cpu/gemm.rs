@@ -1,0 +1,232 @@
+//! Matrix product of row-major activations with packed weights.
+//!
+//! A register tile of R rows by NV vectors walks the whole depth of one panel of weights; nothing of the left side is
+//! copied. Each result is one chain of multiply-adds in the order of the depth, starting at zero, whatever the tile or
+//! block it falls into: so a row's result depends on nothing but that row. Method: Goto and van de Geijn, "Anatomy of
+//! High-Performance Matrix Multiplication" (2008), without packing of A.
+
+use super::math;
+use super::simd::{LANES, Simd};
+
+/// Rows of one block, whose slice of A stays in the second-level cache while all panels pass; a multiple of every tile.
+pub(super) const BLOCK_ROWS: usize = 96;
+
+/// What is done to a result before it is stored; the bias is always added first.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Epilogue {
+    /// Nothing more.
+    Bias,
+    /// [`math::gelu`].
+    Gelu,
+    /// [`math::tanh`].
+    Tanh,
+    /// [`math::relu`].
+    Relu,
+    /// Adds a matrix of the result's shape, given by its first row and the numbers from row to row.
+    Residual(*const f32, usize),
+}
+
+/// `C = epilogue(A W + bias)`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GemmArgs {
+    /// Rows of A and C.
+    pub rows: usize,
+    /// Columns of A: the length of every sum, at least 1.
+    pub depth: usize,
+    /// First row of A.
+    pub a: *const f32,
+    /// Numbers from one row of A to the next.
+    pub a_stride: usize,
+    /// Panels of weights: `wide_panels` of NV vectors, then `narrow_panels` of one; in each, 16 * NV (16) numbers for
+    /// depth 0, then for depth 1, ...
+    pub weights: *const f32,
+    /// Number of panels of NV vectors.
+    pub wide_panels: usize,
+    /// Number of panels of one vector after them.
+    pub narrow_panels: usize,
+    /// One number for each column, up to the end of the last panel.
+    pub bias: *const f32,
+    /// First row of C, which is written up to the end of the last panel.
+    pub c: *mut f32,
+    /// Numbers from one row of C to the next.
+    pub c_stride: usize,
+    /// Depth walked at a time, so that the slice of a panel stays in cache.
+    pub block_depth: usize,
+    /// What is done before the store.
+    pub epilogue: Epilogue,
+}
+
+/// Part of a panel's depth for the rows of a block.
+#[derive(Clone, Copy)]
+struct Slab {
+    rows: usize,
+    depth: usize,
+    a: *const f32,
+    a_stride: usize,
+    b: *const f32,
+    c: *mut f32,
+    c_stride: usize,
+    /// C holds the sums over the depth before this.
+    resume: bool,
+    /// The depth ends here.
+    ends: bool,
+}
+
+/// The whole product with tiles of R rows (at most 8) by NV vectors.
+#[inline(always)]
+pub(super) unsafe fn gemm<S: Simd, const R: usize, const NV: usize>(args: &GemmArgs) {
+    const { assert!(R <= 8 && BLOCK_ROWS.is_multiple_of(R)) };
+    // SAFETY: the caller promises the instruction set and the sizes said at the fields.
+    unsafe {
+        for row in (0..args.rows).step_by(BLOCK_ROWS) {
+            let rows = BLOCK_ROWS.min(args.rows - row);
+            for from in (0..args.depth).step_by(args.block_depth) {
+                let depth = args.block_depth.min(args.depth - from);
+                let part = Slab {
+                    rows,
+                    depth,
+                    a: args.a.add(row * args.a_stride + from),
+                    a_stride: args.a_stride,
+                    b: args.weights,
+                    c: args.c.add(row * args.c_stride),
+                    c_stride: args.c_stride,
+                    resume: from > 0,
+                    ends: from + depth == args.depth,
+                };
+                for panel in 0..args.wide_panels {
+                    let column = panel * NV * LANES;
+                    let b = args.weights.add(column * args.depth + from * NV * LANES);
+                    run_panel::<S, R, NV>(args, Slab { b, ..part }, row, column);
+                }
+                for panel in 0..args.narrow_panels {
+                    let column = (args.wide_panels * NV + panel) * LANES;
+                    let b = args.weights.add(column * args.depth + from * LANES);
+                    run_panel::<S, R, 1>(args, Slab { b, ..part }, row, column);
+                }
+            }
+        }
+    }
+}
+
+/// All row tiles of a block over one panel; finishes them where the depth ends here.
+#[inline(always)]
+unsafe fn run_panel<S: Simd, const R: usize, const NV: usize>(
+    args: &GemmArgs,
+    slab: Slab,
+    row: usize,
+    column: usize,
+) {
+    // SAFETY: as promised to `gemm`; `row` and `column` are where the slab lies in C.
+    unsafe {
+        let mut done = 0;
+        while done < slab.rows {
+            let rows = R.min(slab.rows - done);
+            let tile = Slab {
+                rows,
+                a: slab.a.add(done * slab.a_stride),
+                c: slab.c.add(done * slab.c_stride + column),
+                ..slab
+            };
+            run_tile::<S, R, NV>(tile);
+            if slab.ends {
+                finish::<S, NV>(tile, args.bias.add(column), shifted(args.epilogue, row + done, column));
+            }
+            done += rows;
+        }
+    }
+}
+
+/// A tile of at most R rows: every number of rows has its own code, so that short batches do no idle work.
+#[inline(always)]
+unsafe fn run_tile<S: Simd, const R: usize, const NV: usize>(t: Slab) {
+    // SAFETY: as promised to `gemm`.
+    unsafe {
+        match t.rows {
+            1 => accumulate::<S, 1, NV>(t),
+            2 if R >= 2 => accumulate::<S, 2, NV>(t),
+            3 if R >= 3 => accumulate::<S, 3, NV>(t),
+            4 if R >= 4 => accumulate::<S, 4, NV>(t),
+            5 if R >= 5 => accumulate::<S, 5, NV>(t),
+            6 if R >= 6 => accumulate::<S, 6, NV>(t),
+            7 if R >= 7 => accumulate::<S, 7, NV>(t),
+            _ => accumulate::<S, R, NV>(t),
+        }
+    }
+}
+
+/// The inner loop: R * NV accumulators in registers, no epilogue, so that nothing else competes for registers.
+#[inline(always)]
+unsafe fn accumulate<S: Simd, const R: usize, const NV: usize>(t: Slab) {
+    // SAFETY: as promised to `gemm`: R rows of A and C, `depth` steps of the panel.
+    unsafe {
+        let mut sums = [[S::splat(0.0); NV]; R];
+        if t.resume {
+            for (r, row) in sums.iter_mut().enumerate() {
+                for (v, sum) in row.iter_mut().enumerate() {
+                    *sum = S::load(t.c.add(r * t.c_stride + v * LANES));
+                }
+            }
+        }
+        let mut b = t.b;
+        for k in 0..t.depth {
+            let mut weights = [S::splat(0.0); NV];
+            for (v, weight) in weights.iter_mut().enumerate() {
+                *weight = S::load(b.add(v * LANES));
+            }
+            for (r, row) in sums.iter_mut().enumerate() {
+                let x = S::splat(*t.a.add(r * t.a_stride + k));
+                for (sum, &weight) in row.iter_mut().zip(&weights) {
+                    *sum = S::fma(x, weight, *sum);
+                }
+            }
+            b = b.add(NV * LANES);
+        }
+        for (r, row) in sums.iter().enumerate() {
+            for (v, &sum) in row.iter().enumerate() {
+                S::store(t.c.add(r * t.c_stride + v * LANES), sum);
+            }
+        }
+    }
+}
+
+/// The epilogue for the tile whose first number is at (`row`, `column`).
+#[inline(always)]
+unsafe fn shifted(epilogue: Epilogue, row: usize, column: usize) -> Epilogue {
+    match epilogue {
+        // SAFETY: the residual has the shape of C.
+        Epilogue::Residual(first, stride) => {
+            Epilogue::Residual(unsafe { first.add(row * stride + column) }, stride)
+        }
+        other => other,
+    }
+}
+
+/// Bias and epilogue over a tile that was just stored and is still in the first-level cache.
+#[inline(always)]
+unsafe fn finish<S: Simd, const NV: usize>(t: Slab, bias: *const f32, epilogue: Epilogue) {
+    /// Runs `$value` with `$sum` and the tile's row and first lane for every vector of the tile.
+    macro_rules! each {
+        (|$sum:ident, $row:pat_param, $lane:pat_param| $value:expr) => {
+            for r in 0..t.rows {
+                for v in 0..NV {
+                    let p = t.c.add(r * t.c_stride + v * LANES);
+                    let $sum = S::add(S::load(p), S::load(bias.add(v * LANES)));
+                    let ($row, $lane) = (r, v * LANES);
+                    S::store(p, $value);
+                }
+            }
+        };
+    }
+    // SAFETY: as promised to `gemm`.
+    unsafe {
+        match epilogue {
+            Epilogue::Bias => each!(|sum, _, _| sum),
+            Epilogue::Gelu => each!(|sum, _, _| math::gelu::<S>(sum)),
+            Epilogue::Tanh => each!(|sum, _, _| math::tanh::<S>(sum)),
+            Epilogue::Relu => each!(|sum, _, _| math::relu::<S>(sum)),
+            Epilogue::Residual(first, stride) => {
+                each!(|sum, row, lane| S::add(sum, S::load(first.add(row * stride + lane))))
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The kernels of each instruction set behind plain function pointers, and safe calls to them.
+
+use super::attention::AttentionArgs;
+use super::buffer::{Rows, RowsMut};
+use super::gemm::{Epilogue, GemmArgs};
+use super::isa::Isa;
+use super::math::NormArgs;
+use super::pack::Packed;
+use super::simd::LANES;
+use super::tables::HeadTables;
+use crate::deberta::Activation;
+
+/// The kernels of one instruction set.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    /// Whose they are.
+    pub isa: Isa,
+    /// Vectors of a wide panel of weights.
+    pub panel_vectors: usize,
+    /// Depth of a matrix product walked at a time.
+    block_depth: usize,
+    /// Query rows of an attention strip.
+    strip_rows: usize,
+    gemm: unsafe fn(&GemmArgs),
+    attention: unsafe fn(&AttentionArgs),
+    layer_norm: unsafe fn(&NormArgs),
+    peak: unsafe fn(usize) -> f32,
+    /// Floating-point operations of one round of `peak`.
+    peak_flop: usize,
+}
+
+/// Compiles every kernel for one instruction set. Tiles are chosen so that accumulators, weights and one broadcast number
+/// fill the registers: 16 of 8 lanes on AVX2 (a vector is two), 32 of 16 lanes on AVX-512.
+macro_rules! entries {
+    ($(#[$feature:meta])* $table:ident = $isa:expr, $simd:ty, tile $rows:literal x $vectors:literal,
+     strip $strip_rows:literal x $strip_vectors:literal, depth $depth:literal) => {
+        static $table: Kernels = {
+            $(#[$feature])*
+            unsafe fn gemm(args: &GemmArgs) {
+                // SAFETY: the caller promises what `GemmArgs` says; the instruction set is on in this function.
+                unsafe { super::gemm::gemm::<$simd, $rows, $vectors>(args) }
+            }
+            $(#[$feature])*
+            unsafe fn attention(args: &AttentionArgs) {
+                // SAFETY: the caller promises what `AttentionArgs` says; the instruction set is on in this function.
+                unsafe { super::attention::attention::<$simd, $strip_rows, $strip_vectors>(args) }
+            }
+            $(#[$feature])*
+            unsafe fn layer_norm(args: &NormArgs) {
+                // SAFETY: the caller promises what `NormArgs` says; the instruction set is on in this function.
+                unsafe { super::math::layer_norm::<$simd>(args) }
+            }
+            $(#[$feature])*
+            unsafe fn peak(rounds: usize) -> f32 {
+                // SAFETY: the instruction set is on in this function.
+                unsafe { super::bench::multiply_adds::<$simd, { $rows * $vectors }>(rounds) }
+            }
+            Kernels {
+                isa: $isa,
+                panel_vectors: $vectors,
+                block_depth: $depth,
+                strip_rows: $strip_rows,
+                gemm,
+                attention,
+                layer_norm,
+                peak,
+                peak_flop: $rows * $vectors * LANES * 2,
+            }
+        };
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+entries!(PORTABLE = Isa::Portable, super::simd::Portable, tile 4 x 1, strip 4 x 1, depth 512);
+#[cfg(not(target_arch = "aarch64"))]
+entries!(PORTABLE = Isa::Portable, super::simd::Portable, tile 2 x 1, strip 2 x 1, depth 512);
+#[cfg(target_arch = "x86_64")]
+entries!(
+    #[target_feature(enable = "avx2,fma")]
+    AVX2 = Isa::Avx2, super::x86::Avx2, tile 6 x 1, strip 6 x 1, depth 512
+);
+#[cfg(target_arch = "x86_64")]
+entries!(
+    #[target_feature(enable = "avx512f,avx2,fma")]
+    AVX512 = Isa::Avx512, super::x86::Avx512, tile 8 x 3, strip 8 x 2, depth 1024
+);
+
+/// One sequence's part of the queries, keys and values, and the room that attention needs.
+#[derive(Debug)]
+pub(super) struct AttentionCall<'a> {
+    pub heads: usize,
+    pub head_width: usize,
+    /// Query rows, from token 0 on.
+    pub q: Rows<'a>,
+    pub k: Rows<'a>,
+    pub v: Rows<'a>,
+    /// As many rows as `q`.
+    pub out: RowsMut<'a>,
+    pub tables: HeadTables<'a>,
+    /// At least [`Kernels::attention_scratch`] numbers.
+    pub scratch: &'a mut [f32],
+}
+
+/// Numbers from row to row of attention's scratch matrices.
+fn pitch(length: usize) -> usize {
+    length.next_multiple_of(LANES) + LANES
+}
+
+impl Kernels {
+    /// The kernels of `isa`.
+    ///
+    /// # Panics
+    /// Where this machine does not have it.
+    pub(super) fn of(isa: Isa) -> &'static Kernels {
+        assert!(isa.is_available(), "{isa} is not available");
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => &AVX2,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => &AVX512,
+            _ => &PORTABLE,
+        }
+    }
+
+    /// `out = input W + b`.
+    pub(super) fn linear(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>) {
+        self.run_gemm(layer, input, out, Epilogue::Bias);
+    }
+
+    /// `out = activation(input W + b)`.
+    pub(super) fn linear_activated(
+        &self,
+        layer: &Packed,
+        input: Rows<'_>,
+        out: RowsMut<'_>,
+        activation: Activation,
+    ) {
+        let epilogue = match activation {
+            Activation::Gelu => Epilogue::Gelu,
+            Activation::Tanh => Epilogue::Tanh,
+            Activation::Relu => Epilogue::Relu,
+        };
+        self.run_gemm(layer, input, out, epilogue);
+    }
+
+    /// `out = input W + b + residual`.
+    pub(super) fn linear_added(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>, residual: Rows<'_>) {
+        assert_eq!(residual.count, out.count, "one residual row for each row");
+        assert!(layer.padded_columns() <= residual.stride, "residual rows as wide as the result");
+        Rows::new(residual.data, residual.stride, residual.count);
+        self.run_gemm(layer, input, out, Epilogue::Residual(residual.data.as_ptr(), residual.stride));
+    }
+
+    fn run_gemm(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>, epilogue: Epilogue) {
+        assert_eq!(layer.vectors(), self.panel_vectors, "weights packed for these kernels");
+        assert_eq!(input.count, out.count, "one result row for each input row");
+        assert!(layer.depth() > 0 && layer.depth() <= input.stride, "input rows as wide as the layer");
+        assert!(layer.padded_columns() <= out.stride, "result rows as wide as the layer");
+        assert!(input.count * input.stride <= input.data.len(), "input in its buffer");
+        assert!(out.count * out.stride <= out.data.len(), "result in its buffer");
+        let args = GemmArgs {
+            rows: input.count,
+            depth: layer.depth(),
+            a: input.data.as_ptr(),
+            a_stride: input.stride,
+            weights: layer.panels().as_ptr(),
+            wide_panels: layer.wide_panels(),
+            narrow_panels: layer.narrow_panels(),
+            bias: layer.bias().as_ptr(),
+            c: out.data.as_mut_ptr(),
+            c_stride: out.stride,
+            block_depth: self.block_depth,
+            epilogue,
+        };
+        // SAFETY: the asserts above; `Packed` holds depth * padded columns and a bias for each; `out` is borrowed
+        // exclusively; the instruction set is available (`Kernels::of`).
+        unsafe { (self.gemm)(&args) }
+    }
+
+    /// LayerNorm of every row in place; `gain` and `offset` hold `width` numbers and zeros up to a whole vector.
+    pub(super) fn layer_norm(
+        &self,
+        x: RowsMut<'_>,
+        width: usize,
+        (gain, offset): (&[f32], &[f32]),
+        eps: f32,
+    ) {
+        let padded = width.next_multiple_of(LANES);
+        assert!(padded <= x.stride && x.count * x.stride <= x.data.len(), "rows in their buffer");
+        assert!(padded <= gain.len() && padded <= offset.len(), "a gain and an offset for each number");
+        let args = NormArgs {
+            x: x.data.as_mut_ptr(),
+            rows: x.count,
+            stride: x.stride,
+            width,
+            gain: gain.as_ptr(),
+            offset: offset.as_ptr(),
+            eps,
+        };
+        // SAFETY: the asserts above; the instruction set is available (`Kernels::of`).
+        unsafe { (self.layer_norm)(&args) }
+    }
+
+    /// Numbers of scratch that attention needs for a sequence of `length` tokens.
+    pub(super) fn attention_scratch(&self, length: usize, head_width: usize) -> usize {
+        (head_width + 2 * self.strip_rows) * pitch(length)
+    }
+
+    /// Self-attention of one sequence.
+    pub(super) fn attention(&self, call: AttentionCall<'_>) {
+        let AttentionCall { heads, head_width, q, k, v, out, tables, scratch } = call;
+        let (length, stride, pitch) = (k.count, k.stride, pitch(k.count));
+        assert!(length > 0 && v.count == length && q.count <= length, "queries are tokens of the sequence");
+        assert!(q.count == out.count && [q.stride, v.stride, out.stride] == [stride; 3], "rows alike");
+        assert!(head_width.is_multiple_of(LANES) && heads * head_width <= stride, "heads fit in a row");
+        for data in [q.data.len() / stride, out.data.len() / stride] {
+            assert!(q.count <= data, "query rows in their buffer");
+        }
+        assert!(length <= k.data.len() / stride && length <= v.data.len() / stride, "rows in their buffer");
+        assert!(self.attention_scratch(length, head_width) <= scratch.len(), "enough scratch");
+        tables.assert_fits(length, heads * head_width);
+        let (keys, rest) = scratch.split_at_mut(head_width * pitch);
+        let (band, scores) = rest.split_at_mut(self.strip_rows * pitch);
+        let table = |table: Option<&[f32]>| table.map_or(std::ptr::null(), <[f32]>::as_ptr);
+        let args = AttentionArgs {
+            length,
+            queries: q.count,
+            heads,
+            head_width,
+            q: q.data.as_ptr(),
+            k: k.data.as_ptr(),
+            v: v.data.as_ptr(),
+            out: out.data.as_mut_ptr(),
+            stride,
+            pk: table(tables.pk),
+            pq: table(tables.pq),
+            table_width: tables.width,
+            table_origin: tables.origin,
+            keys: keys.as_mut_ptr(),
+            band: band.as_mut_ptr(),
+            scores: scores.as_mut_ptr(),
+            pitch,
+        };
+        // SAFETY: the asserts above; a strip reads at most 16 columns before and after the distances of a sequence, which
+        // `assert_fits` checked; the instruction set is available (`Kernels::of`).
+        unsafe { (self.attention)(&args) }
+    }
+
+    /// `rounds` times one multiply-add on as many vectors as the matrix tile has, from registers alone; returns how many
+    /// floating-point operations that was.
+    pub(super) fn run_peak(&self, rounds: usize) -> f64 {
+        // SAFETY: the instruction set is available (`Kernels::of`).
+        std::hint::black_box(unsafe { (self.peak)(rounds) });
+        (rounds * self.peak_flop) as f64
+    }
+}

@@ -1,0 +1,169 @@
+//! One virtual vector of 16 single-precision lanes, and its portable form.
+//!
+//! Kernels are generic over [`Simd`] and never see an instruction set. Because every instruction set offers the same 16
+//! lanes, kernels add the same numbers in the same order everywhere: AVX2 and AVX-512 give bitwise equal results.
+
+/// Lanes of the virtual vector.
+pub(super) const LANES: usize = 16;
+
+/// Operations on 16 lanes.
+///
+/// # Safety
+/// Every function needs the instruction set of its implementation, which callers get by running only inside an entry of
+/// [`super::kernels`]. `load`, `store` and `back` need their pointers valid for the lanes they touch; no alignment is needed.
+pub(super) trait Simd: Copy {
+    /// The vector.
+    type V: Copy;
+
+    /// All lanes `x`.
+    unsafe fn splat(x: f32) -> Self::V;
+    /// 16 numbers from `p` on.
+    unsafe fn load(p: *const f32) -> Self::V;
+    /// Writes 16 numbers from `p` on.
+    unsafe fn store(p: *mut f32, v: Self::V);
+    /// `a + b`.
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
+    /// `a - b`.
+    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V;
+    /// `a * b`.
+    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V;
+    /// `a / b`.
+    unsafe fn div(a: Self::V, b: Self::V) -> Self::V;
+    /// `a * b + c`, rounded once where the hardware can.
+    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// The larger lane; `b` where either is NaN.
+    unsafe fn max(a: Self::V, b: Self::V) -> Self::V;
+    /// The smaller lane; `b` where either is NaN.
+    unsafe fn min(a: Self::V, b: Self::V) -> Self::V;
+    /// `2^n` for whole numbers from -126 to 127; anything for other numbers.
+    unsafe fn pow2(n: Self::V) -> Self::V;
+    /// Lanes from `count` on replaced by `fill`; `count <= 16`.
+    unsafe fn keep_first(v: Self::V, count: usize, fill: Self::V) -> Self::V;
+    /// `v` with 0 in the lanes where `x < limit` (never where `x` is NaN).
+    unsafe fn zero_below(x: Self::V, limit: Self::V, v: Self::V) -> Self::V;
+    /// Sum of all lanes by halving: lane i + lane i+8, then i+4, i+2, i+1.
+    unsafe fn sum(v: Self::V) -> f32;
+    /// Largest lane, by the same halving.
+    unsafe fn max_lane(v: Self::V) -> f32;
+    /// The 16 numbers from `p - BACK` on, where `low` holds those from `p - 16` on and `high` those from `p` on: cheap
+    /// loads on some machines, cheap shuffles on others. `BACK < 16`.
+    unsafe fn back<const BACK: usize>(p: *const f32, low: Self::V, high: Self::V) -> Self::V;
+}
+
+/// Plain Rust that the compiler vectorises for whatever the target has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Portable;
+
+/// `1.5 * 2^23`: adding it leaves a small number's nearest whole number in the lowest bits.
+pub(super) const ROUND_MAGIC: f32 = 12_582_912.0;
+
+#[inline(always)]
+fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
+    // Without the instruction `mul_add` is a library call for each number.
+    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn zip(a: [f32; LANES], b: [f32; LANES], op: impl Fn(f32, f32) -> f32) -> [f32; LANES] {
+    std::array::from_fn(|i| op(a[i], b[i]))
+}
+
+#[inline(always)]
+fn fold(mut v: [f32; LANES], op: impl Fn(f32, f32) -> f32) -> f32 {
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            v[i] = op(v[i], v[i + half]);
+        }
+    }
+    v[0]
+}
+
+impl Simd for Portable {
+    type V = [f32; LANES];
+
+    #[inline(always)]
+    unsafe fn splat(x: f32) -> Self::V {
+        [x; LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self::V {
+        // SAFETY: the caller promises 16 readable numbers.
+        unsafe { p.cast::<Self::V>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    unsafe fn store(p: *mut f32, v: Self::V) {
+        // SAFETY: the caller promises 16 writable numbers.
+        unsafe { p.cast::<Self::V>().write_unaligned(v) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
+        zip(a, b, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    unsafe fn sub(a: Self::V, b: Self::V) -> Self::V {
+        zip(a, b, |a, b| a - b)
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: Self::V, b: Self::V) -> Self::V {
+        zip(a, b, |a, b| a * b)
+    }
+
+    #[inline(always)]
+    unsafe fn div(a: Self::V, b: Self::V) -> Self::V {
+        zip(a, b, |a, b| a / b)
+    }
+
+    #[inline(always)]
+    unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V {
+        std::array::from_fn(|i| multiply_add(a[i], b[i], c[i]))
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: Self::V, b: Self::V) -> Self::V {
+        zip(a, b, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    unsafe fn min(a: Self::V, b: Self::V) -> Self::V {
+        zip(a, b, |a, b| if a < b { a } else { b })
+    }
+
+    #[inline(always)]
+    unsafe fn pow2(n: Self::V) -> Self::V {
+        std::array::from_fn(|i| {
+            let whole = (n[i] + ROUND_MAGIC).to_bits().wrapping_sub(ROUND_MAGIC.to_bits());
+            f32::from_bits(whole.wrapping_add(127) << 23)
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn keep_first(v: Self::V, count: usize, fill: Self::V) -> Self::V {
+        std::array::from_fn(|i| if i < count { v[i] } else { fill[i] })
+    }
+
+    #[inline(always)]
+    unsafe fn zero_below(x: Self::V, limit: Self::V, v: Self::V) -> Self::V {
+        std::array::from_fn(|i| if x[i] < limit[i] { 0.0 } else { v[i] })
+    }
+
+    #[inline(always)]
+    unsafe fn sum(v: Self::V) -> f32 {
+        fold(v, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    unsafe fn max_lane(v: Self::V) -> f32 {
+        fold(v, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    unsafe fn back<const BACK: usize>(p: *const f32, _low: Self::V, _high: Self::V) -> Self::V {
+        // SAFETY: the caller promises the numbers from `p - 16` to `p + 15`.
+        unsafe { Self::load(p.sub(BACK)) }
+    }
+}

@@ -1,0 +1,219 @@
+use super::super::buffer::{Buffer, Rows, RowsMut};
+use super::super::isa::Isa;
+use super::super::kernels::{AttentionCall, Kernels};
+use super::super::tables::{HeadTables, RelativeTables, SlotTables};
+use super::{Random, all_kernels, assert_same_bits};
+use crate::deberta::{Activation, DebertaConfig};
+
+const HEADS: usize = 2;
+
+fn config(position_buckets: Option<usize>, c2p: bool, p2c: bool) -> DebertaConfig {
+    DebertaConfig {
+        hidden_size: 16,
+        embedding_size: 16,
+        heads: HEADS,
+        head_size: 16,
+        intermediate_size: 16,
+        layers: 1,
+        vocab_size: 16,
+        max_position_embeddings: 200,
+        max_relative_positions: 200,
+        position_buckets,
+        position_biased_input: false,
+        type_vocab_size: 0,
+        relative_attention: true,
+        c2p,
+        p2c,
+        share_att_key: true,
+        norm_rel_embeddings: false,
+        conv: None,
+        layer_norm_eps: 1e-7,
+        hidden_act: Activation::Gelu,
+        pooler_act: Activation::Gelu,
+        label_names: Vec::new(),
+        pad_token_id: 0,
+    }
+}
+
+/// Random inputs of one sequence with the formula's own tables, by slot.
+struct Case {
+    config: DebertaConfig,
+    length: usize,
+    width: usize,
+    stride: usize,
+    q: Vec<f32>,
+    k: Vec<f32>,
+    v: Vec<f32>,
+    pk: Vec<f32>,
+    pq: Vec<f32>,
+    tables: RelativeTables,
+}
+
+impl Case {
+    fn new(config: DebertaConfig, length: usize, width: usize) -> Self {
+        let mut random = Random::new((length * 100 + width) as u64);
+        let inner = HEADS * width;
+        let stride = inner + 16;
+        let slots = 2 * config.span();
+        // Large enough that softmax is far from uniform.
+        let mut scaled = |count: usize| random.numbers(count).iter().map(|x| x * 0.9).collect::<Vec<f32>>();
+        let (q, k, v) = (scaled(length * stride), scaled(length * stride), scaled(length * stride));
+        let (pk, pq) = (scaled(slots * inner), scaled(slots * inner));
+        let table = |wanted: bool, values: &[f32]| wanted.then(|| Buffer::from_values(values));
+        let by_slot = SlotTables { pk: table(config.c2p, &pk), pq: table(config.p2c, &pq) };
+        let tables = RelativeTables::new(&config, inner, vec![by_slot]);
+        Self { config, length, width, stride, q, k, v, pk, pq, tables }
+    }
+
+    fn run(&self, kernels: &Kernels, queries: usize, tables: HeadTables<'_>) -> Vec<f32> {
+        let mut out = vec![f32::NAN; queries * self.stride];
+        let mut scratch = vec![f32::NAN; kernels.attention_scratch(self.length, self.width)];
+        kernels.attention(AttentionCall {
+            heads: HEADS,
+            head_width: self.width,
+            q: Rows::new(&self.q, self.stride, queries),
+            k: Rows::new(&self.k, self.stride, self.length),
+            v: Rows::new(&self.v, self.stride, self.length),
+            out: RowsMut::new(&mut out, self.stride, queries),
+            tables,
+            scratch: &mut scratch,
+        });
+        out
+    }
+
+    /// The literal formula, for query `i` and head `head`.
+    fn literal(&self, i: usize, head: usize) -> Vec<f64> {
+        let inner = HEADS * self.width;
+        let dot = |a: &[f32], b: &[f32]| -> f64 {
+            a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+        };
+        let part = |data: &[f32], row: usize, stride: usize| -> Vec<f32> {
+            data[row * stride + head * self.width..][..self.width].to_vec()
+        };
+        let q = part(&self.q, i, self.stride);
+        let scores: Vec<f64> = (0..self.length)
+            .map(|j| {
+                let k = part(&self.k, j, self.stride);
+                let slot = self.config.slot(i as isize - j as isize);
+                let c2p = if self.config.c2p { dot(&q, &part(&self.pk, slot, inner)) } else { 0.0 };
+                let p2c = if self.config.p2c { dot(&k, &part(&self.pq, slot, inner)) } else { 0.0 };
+                dot(&q, &k) + c2p + p2c
+            })
+            .collect();
+        let top = scores.iter().copied().fold(f64::MIN, f64::max);
+        let weights: Vec<f64> = scores.iter().map(|score| (score - top).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        (0..self.width)
+            .map(|d| {
+                let column = head * self.width + d;
+                let value = |j: usize| f64::from(self.v[j * self.stride + column]);
+                weights.iter().enumerate().map(|(j, weight)| weight * value(j)).sum::<f64>() / sum
+            })
+            .collect()
+    }
+
+    fn check(&self) {
+        let mut results = Vec::new();
+        let wanted: Vec<Vec<f64>> =
+            (0..self.length * HEADS).map(|n| self.literal(n / HEADS, n % HEADS)).collect();
+        for kernels in all_kernels() {
+            let tables = self.tables.for_length(0, self.length);
+            let out = self.run(kernels, self.length, tables);
+            for (i, row) in out.chunks_exact(self.stride).enumerate() {
+                for head in 0..HEADS {
+                    for (d, wanted) in wanted[i * HEADS + head].iter().enumerate() {
+                        let error = (f64::from(row[head * self.width + d]) - wanted).abs();
+                        let (isa, length, width) = (kernels.isa, self.length, self.width);
+                        assert!(
+                            error < 2e-5,
+                            "{isa} length {length} width {width} at ({i}, {head}, {d}): {error:e}"
+                        );
+                    }
+                }
+                assert!(
+                    row[HEADS * self.width..].iter().all(|x| x.is_nan()),
+                    "nothing is written past the heads"
+                );
+            }
+            self.check_fewer_queries(kernels, &out);
+            results.push((kernels.isa, out));
+        }
+        assert_same_bits(&results, "attention");
+    }
+
+    /// A query's result is the same to the last bit however many queries are asked for.
+    fn check_fewer_queries(&self, kernels: &Kernels, all: &[f32]) {
+        let inner = HEADS * self.width;
+        for queries in [1, 2, self.length.div_ceil(2)] {
+            let queries = queries.min(self.length);
+            let out = self.run(kernels, queries, self.tables.for_length(0, self.length));
+            for (row, wanted) in out.chunks_exact(self.stride).zip(all.chunks_exact(self.stride)) {
+                assert_eq!(row[..inner], wanted[..inner], "{} with {queries} queries", kernels.isa);
+            }
+        }
+    }
+}
+
+#[test]
+fn attention_agrees_with_the_formula_for_every_length() {
+    for length in (1..=100).chain([130, 300]) {
+        let width = if length % 2 == 0 { 32 } else { 64 };
+        Case::new(config(Some(32), true, true), length, width).check();
+    }
+}
+
+#[test]
+fn attention_agrees_with_the_formula_for_each_choice_of_terms_and_buckets() {
+    for length in [1, 7, 33, 70] {
+        for buckets in [None, Some(8), Some(256)] {
+            for (c2p, p2c) in [(true, false), (false, true), (true, true), (false, false)] {
+                for width in [16, 32, 48, 64] {
+                    Case::new(config(buckets, c2p, p2c), length, width).check();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_of_a_longer_class_give_the_same_bits() {
+    let case = Case::new(config(Some(8), true, true), 40, 32);
+    for kernels in all_kernels() {
+        let small = case.run(kernels, 40, case.tables.for_length(0, 40));
+        let fresh = Case::new(config(Some(8), true, true), 40, 32);
+        let width = fresh.tables.for_length(0, 1000).width;
+        let large = fresh.tables.for_length(0, 40);
+        assert_eq!(large.width, width, "the class that exists is used");
+        let large = case.run(kernels, 40, large);
+        let bits = |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert!(bits(&small) == bits(&large), "{}", kernels.isa);
+    }
+}
+
+#[test]
+fn one_bad_token_spoils_only_what_it_reaches() {
+    let mut case = Case::new(config(Some(8), true, true), 20, 32);
+    case.q[7 * case.stride] = f32::INFINITY;
+    for kernels in all_kernels() {
+        let out = case.run(kernels, 20, case.tables.for_length(0, 20));
+        for (i, row) in out.chunks_exact(case.stride).enumerate() {
+            let finite = row[..32].iter().all(|x| x.is_finite());
+            assert_eq!(finite, i != 7, "{} row {i}", kernels.isa);
+        }
+    }
+}
+
+#[test]
+fn scores_far_apart_leave_one_value() {
+    for isa in Isa::available() {
+        let mut case = Case::new(config(None, false, false), 17, 16);
+        case.q.iter_mut().for_each(|q| *q = 100.0);
+        case.k.iter_mut().for_each(|k| *k = -1.0);
+        let stride = case.stride;
+        case.k[5 * stride..6 * stride].fill(1.0);
+        let out = case.run(Kernels::of(isa), 17, HeadTables::NONE);
+        for row in out.chunks_exact(stride) {
+            assert_eq!(row[..32], case.v[5 * stride..][..32], "{isa}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The virtual vector on AVX2 with FMA (two registers) and on AVX-512 (one register).
+
+use super::simd::Simd;
+use std::arch::x86_64::*;
+
+/// One-line primitives: each is a function of the trait.
+macro_rules! primitives {
+    ($($name:ident($($arg:ident: $ty:ty),*) $(-> $out:ty)? = $body:expr;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($($arg: $ty),*) $(-> $out)? {
+            // SAFETY: the caller promises the instruction set and, for memory, 16 valid numbers (see `Simd`).
+            unsafe { $body }
+        }
+    )*};
+}
+
+/// AVX2 with FMA.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx2;
+
+/// Lanes 0 to 7, lanes 8 to 15.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair(__m256, __m256);
+
+/// Halving of the lower 8 lanes: i + i+4, i+2, i+1.
+macro_rules! fold8 {
+    ($v:expr, $op:ident, $last:ident) => {{
+        let v = $v;
+        let four = $op(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+        let two = $op(four, _mm_movehl_ps(four, four));
+        _mm_cvtss_f32($last(two, _mm_shuffle_ps::<1>(two, two)))
+    }};
+}
+
+/// Bits set in the lanes from `first` on that are below `count`.
+#[inline(always)]
+unsafe fn lanes_below(count: usize, first: i32) -> __m256 {
+    // SAFETY: only called where AVX2 is.
+    unsafe {
+        let lane = _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(first));
+        _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), lane))
+    }
+}
+
+#[inline(always)]
+unsafe fn pow2_half(n: __m256) -> __m256 {
+    // SAFETY: only called where AVX2 is.
+    unsafe {
+        let biased = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+        _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased))
+    }
+}
+
+impl Simd for Avx2 {
+    type V = Pair;
+
+    primitives! {
+        splat(x: f32) -> Pair = Pair(_mm256_set1_ps(x), _mm256_set1_ps(x));
+        load(p: *const f32) -> Pair = Pair(_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8)));
+        store(p: *mut f32, v: Pair) = { _mm256_storeu_ps(p, v.0); _mm256_storeu_ps(p.add(8), v.1) };
+        add(a: Pair, b: Pair) -> Pair = Pair(_mm256_add_ps(a.0, b.0), _mm256_add_ps(a.1, b.1));
+        sub(a: Pair, b: Pair) -> Pair = Pair(_mm256_sub_ps(a.0, b.0), _mm256_sub_ps(a.1, b.1));
+        mul(a: Pair, b: Pair) -> Pair = Pair(_mm256_mul_ps(a.0, b.0), _mm256_mul_ps(a.1, b.1));
+        div(a: Pair, b: Pair) -> Pair = Pair(_mm256_div_ps(a.0, b.0), _mm256_div_ps(a.1, b.1));
+        fma(a: Pair, b: Pair, c: Pair) -> Pair =
+            Pair(_mm256_fmadd_ps(a.0, b.0, c.0), _mm256_fmadd_ps(a.1, b.1, c.1));
+        max(a: Pair, b: Pair) -> Pair = Pair(_mm256_max_ps(a.0, b.0), _mm256_max_ps(a.1, b.1));
+        min(a: Pair, b: Pair) -> Pair = Pair(_mm256_min_ps(a.0, b.0), _mm256_min_ps(a.1, b.1));
+        pow2(n: Pair) -> Pair = Pair(pow2_half(n.0), pow2_half(n.1));
+        keep_first(v: Pair, count: usize, fill: Pair) -> Pair = Pair(
+            _mm256_blendv_ps(fill.0, v.0, lanes_below(count, 0)),
+            _mm256_blendv_ps(fill.1, v.1, lanes_below(count, 8)),
+        );
+        zero_below(x: Pair, limit: Pair, v: Pair) -> Pair = Pair(
+            _mm256_and_ps(_mm256_cmp_ps::<_CMP_NLT_UQ>(x.0, limit.0), v.0),
+            _mm256_and_ps(_mm256_cmp_ps::<_CMP_NLT_UQ>(x.1, limit.1), v.1),
+        );
+        sum(v: Pair) -> f32 = fold8!(_mm256_add_ps(v.0, v.1), _mm_add_ps, _mm_add_ss);
+        max_lane(v: Pair) -> f32 = fold8!(_mm256_max_ps(v.0, v.1), _mm_max_ps, _mm_max_ss);
+    }
+
+    #[inline(always)]
+    unsafe fn back<const BACK: usize>(p: *const f32, _low: Pair, _high: Pair) -> Pair {
+        // SAFETY: the caller promises AVX2 and the numbers from `p - 16` to `p + 15`.
+        unsafe { Self::load(p.sub(BACK)) }
+    }
+}
+
+/// AVX-512 Foundation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx512;
+
+/// The upper 8 lanes. The direct instruction needs AVX-512 DQ; moving them as doubles does not.
+macro_rules! upper8 {
+    ($v:expr) => {
+        _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd($v)))
+    };
+}
+
+impl Simd for Avx512 {
+    type V = __m512;
+
+    primitives! {
+        splat(x: f32) -> __m512 = _mm512_set1_ps(x);
+        load(p: *const f32) -> __m512 = _mm512_loadu_ps(p);
+        store(p: *mut f32, v: __m512) = _mm512_storeu_ps(p, v);
+        add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
+        sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
+        mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
+        div(a: __m512, b: __m512) -> __m512 = _mm512_div_ps(a, b);
+        fma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
+        max(a: __m512, b: __m512) -> __m512 = _mm512_max_ps(a, b);
+        min(a: __m512, b: __m512) -> __m512 = _mm512_min_ps(a, b);
+        pow2(n: __m512) -> __m512 = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_add_epi32(
+            _mm512_cvtps_epi32(n),
+            _mm512_set1_epi32(127),
+        )));
+        keep_first(v: __m512, count: usize, fill: __m512) -> __m512 =
+            _mm512_mask_mov_ps(fill, ((1u32 << count) - 1) as __mmask16, v);
+        zero_below(x: __m512, limit: __m512, v: __m512) -> __m512 =
+            _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, limit), v);
+        sum(v: __m512) -> f32 = fold8!(_mm256_add_ps(_mm512_castps512_ps256(v), upper8!(v)), _mm_add_ps, _mm_add_ss);
+        max_lane(v: __m512) -> f32 =
+            fold8!(_mm256_max_ps(_mm512_castps512_ps256(v), upper8!(v)), _mm_max_ps, _mm_max_ss);
+    }
+
+    #[inline(always)]
+    unsafe fn back<const BACK: usize>(p: *const f32, low: __m512, high: __m512) -> __m512 {
+        /// Lanes from `$lane` on of `low` followed by `high`.
+        macro_rules! from_lane {
+            ($lane:literal) => {
+                _mm512_castsi512_ps(_mm512_alignr_epi32::<$lane>(
+                    _mm512_castps_si512(high),
+                    _mm512_castps_si512(low),
+                ))
+            };
+        }
+        // SAFETY: the caller promises AVX-512 and the numbers from `p - 16` to `p + 15`.
+        unsafe {
+            match BACK {
+                0 => high,
+                1 => from_lane!(15),
+                2 => from_lane!(14),
+                3 => from_lane!(13),
+                4 => from_lane!(12),
+                5 => from_lane!(11),
+                6 => from_lane!(10),
+                7 => from_lane!(9),
+                _ => Self::load(p.sub(BACK)),
+            }
+        }
+    }
+}
