@@ -38,7 +38,9 @@ pub(crate) fn read_embedding(outcome: Option<&Outcome<Score>>) -> Result<Arc<[f3
 fn not_answered(outcome: Option<&Outcome<Score>>, expected: &str) -> Reason {
     match outcome {
         None => Reason::new(Code::INTERNAL, format!("expected {expected}, got no answer")),
-        Some(Outcome::Scored(_)) => Reason::new(Code::INTERNAL, format!("expected {expected}, got another kind of score")),
+        Some(Outcome::Scored(_)) => {
+            Reason::new(Code::INTERNAL, format!("expected {expected}, got another kind of score"))
+        }
         Some(Outcome::Abstained(reason) | Outcome::Failed(reason)) => reason.clone(),
     }
 }

@@ -5,6 +5,10 @@ use std::sync::Arc;
 
 /// What a detector wants next.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for a round of thousands of items, and it is moved twice"
+)]
 pub enum Next {
     /// Answers to this work, in this order. Never empty.
     Work(Vec<Work>),

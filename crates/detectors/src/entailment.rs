@@ -11,14 +11,14 @@
 mod facts;
 
 use crate::answers::{read_embedding, read_pair};
-use crate::features::{EvidenceFeatures, features};
+use crate::features::{Embeddings, EvidenceFeatures, features};
 use crate::layout::{Layout, keeps_matrix, pair};
 use crate::tally::{PICKS, ScoredRow, ScoredWindow, finding, never_started, response_score, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
 use facts::FactRun;
 use groundline_types::{
-    ClaimFinding, Code, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason, Report, Score,
-    SupportMatrix, Work,
+    ClaimFinding, Code, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason, Report,
+    Score, SupportMatrix, Work,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -264,13 +264,19 @@ impl Run {
         }
     }
 
-    fn finding(&self, column: usize, tally: &Tally, options: &DetectorOptions) -> Result<ClaimFinding, Reason> {
+    fn finding(
+        &self,
+        column: usize,
+        tally: &Tally,
+        options: &DetectorOptions,
+    ) -> Result<ClaimFinding, Reason> {
         if let Some(reason) = &tally.failure {
             return Err(reason.clone());
         }
         let embedding = self.column_embeddings[column].as_ref().map_err(Clone::clone)?;
         let claim = features(self.layout.column_text(&self.check, column));
-        let near = self.features.ranked(&claim, Some((embedding, &self.row_embeddings)));
+        let near =
+            self.features.ranked(&claim, Some(Embeddings { claim: embedding, rows: &self.row_embeddings }));
         let row = |row: usize| Some(ScoredRow { row, probabilities: tally.rows[row]? });
         let rows: Vec<ScoredRow> = near.into_iter().filter_map(row).collect();
         let windows = tally.windows.iter().zip(&self.layout.window_rows);
@@ -306,7 +312,11 @@ impl Run {
 }
 
 impl Tally {
-    fn note(&mut self, read: Result<NliProbabilities, Reason>, keep: impl FnOnce(&mut Self, NliProbabilities)) {
+    fn note(
+        &mut self,
+        read: Result<NliProbabilities, Reason>,
+        keep: impl FnOnce(&mut Self, NliProbabilities),
+    ) {
         self.missing = self.missing.saturating_sub(1);
         match read {
             Ok(read) => keep(self, read),

@@ -31,6 +31,13 @@ fn normal_form(value: &Value) -> Option<String> {
     }
 }
 
+/// L2-normalised embeddings of a claim and of every row, where there is one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Embeddings<'a> {
+    pub(crate) claim: &'a [f32],
+    pub(crate) rows: &'a [Option<Arc<[f32]>>],
+}
+
 /// The features of every row of a layout.
 #[derive(Debug)]
 pub(crate) struct EvidenceFeatures {
@@ -44,15 +51,11 @@ impl EvidenceFeatures {
     }
 
     /// All rows by falling nearness to a claim. Without embeddings, names, numbers and words decide alone.
-    pub(crate) fn ranked(
-        &self,
-        claim: &TextFeatures,
-        embeddings: Option<(&[f32], &[Option<Arc<[f32]>>])>,
-    ) -> Vec<usize> {
+    pub(crate) fn ranked(&self, claim: &TextFeatures, embeddings: Option<Embeddings<'_>>) -> Vec<usize> {
         let weights = NearnessWeights::default();
         let score = |(row, features): (usize, &TextFeatures)| {
-            let of_row = embeddings.and_then(|(_, rows)| rows.get(row)?.as_deref());
-            let of_claim = embeddings.map(|(claim, _)| claim);
+            let of_row = embeddings.and_then(|all| all.rows.get(row)?.as_deref());
+            let of_claim = embeddings.map(|all| all.claim);
             nearness_score((claim, of_claim), (features, of_row), &weights)
         };
         rank(self.rows.iter().enumerate().map(score)).into_iter().map(|near| near.index).collect()

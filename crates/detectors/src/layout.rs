@@ -2,8 +2,8 @@
 
 use crate::answers::read_pair;
 use groundline_types::{
-    Claim, ClaimFinding, Code, Head, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason, Score,
-    SupportMatrix, Work,
+    Claim, ClaimFinding, Code, Head, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason,
+    Score, SupportMatrix, Work,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +40,9 @@ impl Layout {
     pub(crate) fn with_parity(check: &PreparedCheck, facts: &ModelFacts) -> Self {
         let long_enough = |text: &str| text.chars().count() > PARITY_SHORT_SENTENCE_CHARS;
         let mut layout = Self::of(check, facts, |claim| long_enough(&claim.text));
-        layout.rows.retain(|&(source, sentence)| long_enough(&check.sources[source].sentences[sentence].text));
+        layout
+            .rows
+            .retain(|&(source, sentence)| long_enough(&check.sources[source].sentences[sentence].text));
         layout.rows.truncate(PARITY_SOURCE_SENTENCES);
         layout.windows.clear();
         layout.window_rows.clear();
@@ -83,7 +85,8 @@ impl Layout {
     fn without_empty_side(mut self) -> Self {
         if self.rows.is_empty() {
             for column in std::mem::take(&mut self.columns) {
-                let reason = Reason::new(Code::EMPTY_SOURCE, "there is no sentence of evidence to check against");
+                let reason =
+                    Reason::new(Code::EMPTY_SOURCE, "there is no sentence of evidence to check against");
                 self.settled[column] = Some(Outcome::Abstained(reason));
             }
         }
@@ -122,19 +125,25 @@ impl Layout {
     }
 
     /// Outcomes of all claims in order, given those of the columns. A column without one counts as failed.
-    pub(crate) fn outcomes(&self, mut found: Vec<Option<Outcome<ClaimFinding>>>) -> Vec<Outcome<ClaimFinding>> {
+    pub(crate) fn outcomes(
+        &self,
+        mut found: Vec<Option<Outcome<ClaimFinding>>>,
+    ) -> Vec<Outcome<ClaimFinding>> {
         let mut outcomes: Vec<_> = self.settled.clone();
         for (column, claim) in self.columns.iter().enumerate() {
             outcomes[*claim] = found.get_mut(column).and_then(Option::take);
         }
-        let missing = || Outcome::Failed(Reason::new(Code::INTERNAL, "the method ended before this sentence was scored"));
+        let missing = || {
+            Outcome::Failed(Reason::new(Code::INTERNAL, "the method ended before this sentence was scored"))
+        };
         outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(missing)).collect()
     }
 }
 
 fn settle(claim: &Claim, wanted: bool, facts: &ModelFacts, room: usize) -> Option<Outcome<ClaimFinding>> {
     if !wanted {
-        let reason = Reason::new(Code::NO_CHECKABLE_CLAIM, "the sentence makes no claim that could be checked");
+        let reason =
+            Reason::new(Code::NO_CHECKABLE_CLAIM, "the sentence makes no claim that could be checked");
         return Some(Outcome::Abstained(reason));
     }
     let tokens = facts.counter.count_tokens(&claim.text);
@@ -193,7 +202,10 @@ impl GridWalk {
 
     /// Takes the outcomes of the last chunk and gives the columns that are whole now; one with any pair that has no probabilities
     /// is an `Err` with the first reason.
-    pub(crate) fn take(&mut self, outcomes: &[Outcome<Score>]) -> Vec<(usize, Result<Vec<NliProbabilities>, Reason>)> {
+    pub(crate) fn take(
+        &mut self,
+        outcomes: &[Outcome<Score>],
+    ) -> Vec<(usize, Result<Vec<NliProbabilities>, Reason>)> {
         let height = self.layout.rows.len().max(1);
         let mut complete = Vec::new();
         let asked = self.asked.clone();

@@ -22,6 +22,8 @@ mod registry;
 pub mod summac;
 mod summac_conv;
 mod tally;
+#[cfg(test)]
+mod testing;
 
 pub use detector::{Detector, Next};
 pub use options::{DetectorOptions, SummacOperator, SummacOptions};

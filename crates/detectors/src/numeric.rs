@@ -20,7 +20,8 @@ use conflict::{agrees, says_otherwise};
 use groundline_claims::values::{Value, find_values};
 use groundline_evidence::{NearnessWeights, TextFeatures, nearness_score, rank};
 use groundline_types::{
-    ClaimFinding, EvidencePick, ModelFacts, NliProbabilities, Outcome, PreparedCheck, Probability, Report, Score,
+    ClaimFinding, EvidencePick, ModelFacts, NliProbabilities, Outcome, PreparedCheck, Probability, Report,
+    Score,
 };
 use passage::Passage;
 use std::collections::BTreeMap;
@@ -136,11 +137,17 @@ impl<'a> Evidence<'a> {
         let weights = NearnessWeights::default();
         let score = |features: &TextFeatures| nearness_score((&claim, None), (features, None), &weights);
         let ranked = rank(self.features.iter().map(score));
-        ranked.into_iter().filter(|near| near.score > 0.0).take(AGREEMENT_ROWS).map(|near| near.index).collect()
+        ranked
+            .into_iter()
+            .filter(|near| near.score > 0.0)
+            .take(AGREEMENT_ROWS)
+            .map(|near| near.index)
+            .collect()
     }
 
     fn passage(&self, row: usize) -> Passage {
-        let before = row.checked_sub(1).filter(|before| self.layout.rows[*before].0 == self.layout.rows[row].0);
+        let before =
+            row.checked_sub(1).filter(|before| self.layout.rows[*before].0 == self.layout.rows[row].0);
         let before = before.map(|before| &**self.layout.row_text(self.check, before));
         Passage::new(self.layout.row_text(self.check, row), before)
     }

@@ -106,7 +106,8 @@ impl DetectorOptions {
         }
         if !self.summac.use_entailment && !self.summac.use_contradiction {
             return refuse(
-                "summac.use_entailment and summac.use_contradiction are both false, one must be true".to_owned(),
+                "summac.use_entailment and summac.use_contradiction are both false, one must be true"
+                    .to_owned(),
             );
         }
         Ok(())

@@ -69,7 +69,10 @@ pub fn methods() -> &'static [MethodInfo] {
 /// [`Code::UNKNOWN_METHOD`] naming the nearest method and all there are; [`Code::INVALID_FIELD`] where no name is given.
 pub fn resolve(names: &[String]) -> Result<Vec<&'static str>, Problem> {
     if names.is_empty() {
-        return Err(Problem::new(Code::INVALID_FIELD, "`methods` is empty; leave it out for the default methods"));
+        return Err(Problem::new(
+            Code::INVALID_FIELD,
+            "`methods` is empty; leave it out for the default methods",
+        ));
     }
     if let Some(unknown) =
         names.iter().find(|name| *name != DEFAULT && METHODS.iter().all(|info| info.name != **name))

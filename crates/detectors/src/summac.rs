@@ -101,7 +101,12 @@ impl Run {
         }
     }
 
-    fn finding(&mut self, column: usize, probabilities: &[NliProbabilities], options: &DetectorOptions) -> ClaimFinding {
+    fn finding(
+        &mut self,
+        column: usize,
+        probabilities: &[NliProbabilities],
+        options: &DetectorOptions,
+    ) -> ClaimFinding {
         let entailment = || probabilities.iter().map(|pair| f64::from(pair.entailment.get()));
         let contradiction = || probabilities.iter().map(|pair| f64::from(pair.contradiction.get()));
         self.best_entailment.extend(math::reduce(SummacOperator::Max, entailment()));

@@ -3,7 +3,8 @@
 use crate::DetectorOptions;
 use crate::layout::Layout;
 use groundline_types::{
-    ClaimFinding, Code, EvidencePick, MethodScore, NliProbabilities, Outcome, Polarity, Probability, Reason, Report,
+    ClaimFinding, Code, EvidencePick, MethodScore, NliProbabilities, Outcome, Polarity, Probability, Reason,
+    Report,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -63,11 +64,14 @@ pub(crate) fn finding(
     let mut picks: Vec<ScoredRow> = Vec::new();
     if opposed >= options.contradiction_threshold && opposed > support {
         let mut by_contradiction = near.to_vec();
-        by_contradiction.sort_by(|a, b| contradiction(&b.probabilities).total_cmp(&contradiction(&a.probabilities)));
+        by_contradiction
+            .sort_by(|a, b| contradiction(&b.probabilities).total_cmp(&contradiction(&a.probabilities)));
         let alone = row_against.is_some_and(|row| contradiction(&row) >= options.contradiction_threshold);
         if !alone {
             let window = strongest_window(windows.iter().filter(is_near), contradiction);
-            picks.extend(by_contradiction.iter().filter(|scored| window.is_some_and(|w| w.rows.contains(&scored.row))));
+            picks.extend(
+                by_contradiction.iter().filter(|scored| window.is_some_and(|w| w.rows.contains(&scored.row))),
+            );
         }
         picks.extend(by_contradiction);
     } else if support >= options.support_threshold {
@@ -76,7 +80,9 @@ pub(crate) fn finding(
         picks.sort_by(|a, b| entailment(&b.probabilities).total_cmp(&entailment(&a.probabilities)));
         if picks.is_empty() {
             let window = strongest_window(windows.iter(), entailment);
-            picks.extend(rows.iter().filter(|scored| window.is_some_and(|w| w.rows.contains(&scored.row))).take(PICKS));
+            picks.extend(
+                rows.iter().filter(|scored| window.is_some_and(|w| w.rows.contains(&scored.row))).take(PICKS),
+            );
         }
     }
     picks.extend(rows.iter().take(PICKS));
@@ -169,8 +175,10 @@ pub(crate) fn response_score(claims: &[Outcome<ClaimFinding>], value: Option<f64
     if let Some(reason) = failed {
         return Outcome::Failed(reason);
     }
-    let no_claim = || Reason::new(Code::NO_CHECKABLE_CLAIM, "the response has no sentence that could be checked");
-    let special = claims.iter().filter_map(Outcome::reason).find(|reason| reason.code != Code::NO_CHECKABLE_CLAIM);
+    let no_claim =
+        || Reason::new(Code::NO_CHECKABLE_CLAIM, "the response has no sentence that could be checked");
+    let special =
+        claims.iter().filter_map(Outcome::reason).find(|reason| reason.code != Code::NO_CHECKABLE_CLAIM);
     Outcome::Abstained(special.cloned().unwrap_or_else(no_claim))
 }
 

@@ -112,9 +112,7 @@ impl<'a> Places<'a> {
             }
         }
         match start {
-            Some(start) if !self.lost => {
-                Span::new(self.whole.start + start, self.whole.start + self.at)
-            }
+            Some(start) if !self.lost => Span::new(self.whole.start + start, self.whole.start + self.at),
             _ => self.whole,
         }
     }

@@ -160,14 +160,16 @@ fn stem(word: &str) -> &str {
 
 /// 64-bit FNV-1a: the same on every machine and in every run.
 fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 const FUNCTION_WORDS: &[&str] = &[
-    "about", "after", "all", "also", "and", "any", "are", "been", "before", "but", "can", "could", "did", "does", "for", "from",
-    "had", "has", "have", "her", "him", "his", "how", "into", "its", "may", "more", "most", "not", "one", "only", "other", "our",
-    "out", "over", "she", "should", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
-    "this", "those", "under", "was", "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
+    "about", "after", "all", "also", "and", "any", "are", "been", "before", "but", "can", "could", "did",
+    "does", "for", "from", "had", "has", "have", "her", "him", "his", "how", "into", "its", "may", "more",
+    "most", "not", "one", "only", "other", "our", "out", "over", "she", "should", "some", "such", "than",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "under", "was",
+    "were", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
 ];
 
 #[cfg(test)]

@@ -67,7 +67,8 @@ fn cut_notes(cuts: &[(usize, usize, usize)], total: usize, window_tokens: usize)
     let mut notes: Vec<_> = single.collect();
     if cuts.len() > MAX_CUT_NOTES {
         let more = cuts.len() - MAX_CUT_NOTES;
-        notes.push((Code::SENTENCE_CUT, format!("{more} more sentences of {total} were cut in the same way")));
+        notes
+            .push((Code::SENTENCE_CUT, format!("{more} more sentences of {total} were cut in the same way")));
     }
     notes
 }

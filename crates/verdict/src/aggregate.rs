@@ -2,8 +2,8 @@
 
 use crate::VerdictPolicy;
 use groundline_types::{
-    Action, Code, MethodResult, MethodStatus, Note, Outcome, Polarity, Probability, Reason, Report, Scores, SentenceResult,
-    SentenceStatus, Status, Verdict,
+    Action, Code, MethodResult, MethodStatus, Note, Outcome, Polarity, Probability, Reason, Report, Scores,
+    SentenceResult, SentenceStatus, Status, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -45,7 +45,8 @@ pub(crate) fn scores(sentences: &[SentenceResult], reports: &[Report]) -> Scores
         (Some(min), Some(max)) if weights > 0.0 => probability((total / weights).clamp(min, max)),
         _ => None,
     };
-    let (total, count) = scored().fold((0.0, 0.0), |(total, count), (support, _)| (total + support, count + 1.0));
+    let (total, count) =
+        scored().fold((0.0, 0.0), |(total, count), (support, _)| (total + support, count + 1.0));
     let (weighted, weights) =
         scored().fold((0.0, 0.0), |(total, sum), (support, weight)| (total + support * weight, sum + weight));
     let report = |name: &str| reports.iter().find(|report| report.method == name);
@@ -79,7 +80,9 @@ fn method(report: &Report) -> MethodResult {
             (MethodStatus::Scored, Some(score.value), score.polarity, None)
         }
         Outcome::Scored(score) => (MethodStatus::Failed, None, score.polarity, Some(&not_finite)),
-        Outcome::Abstained(reason) => (MethodStatus::Abstained, None, Polarity::HigherIsSupported, Some(reason)),
+        Outcome::Abstained(reason) => {
+            (MethodStatus::Abstained, None, Polarity::HigherIsSupported, Some(reason))
+        }
         Outcome::Failed(reason) => (MethodStatus::Failed, None, Polarity::HigherIsSupported, Some(reason)),
     };
     let note = |reason: &Reason| Note { code: reason.code, message: reason.message.clone(), location: None };
@@ -105,7 +108,8 @@ pub(crate) fn action(
 
 /// Whether the methods disagree strongly: see [`VerdictPolicy::strong_disagreement`].
 pub(crate) fn disagree(scores: &Scores, reports: &[Report], policy: &VerdictPolicy) -> bool {
-    let foreign = reports.iter().flat_map(|report| &report.notes).any(|(code, _)| *code == Code::FOREIGN_BACKBONE);
+    let foreign =
+        reports.iter().flat_map(|report| &report.notes).any(|(code, _)| *code == Code::FOREIGN_BACKBONE);
     let conv = scores.summac_conv.filter(|_| !foreign);
     let Some(mean) = scores.mean else { return false };
     [scores.summac, conv]

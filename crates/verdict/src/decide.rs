@@ -1,12 +1,13 @@
 //! The verdict on a response.
 
+use crate::VerdictPolicy;
 use crate::aggregate::{Counts, action, disagree, methods, scores};
 use crate::matrix::matrix;
 use crate::notes::notes;
 use crate::sentence::Findings;
-use crate::VerdictPolicy;
 use groundline_types::{
-    Action, MatrixResult, MethodResult, Note, PreparedCheck, Report, Scores, SentenceResult, SentenceStatus, Status, Verdict,
+    Action, MatrixResult, MethodResult, Note, PreparedCheck, Report, Scores, SentenceResult, SentenceStatus,
+    Status, Verdict,
 };
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
 //! The SummaC matrix as a result shows it.
 
-use groundline_types::{MatrixResult, MatrixRow, NliProbabilities, PreparedCheck, Probability, Report, SupportMatrix};
+use groundline_types::{
+    MatrixResult, MatrixRow, NliProbabilities, PreparedCheck, Probability, Report, SupportMatrix,
+};
 
 /// The first matrix among the reports, where the request asks for one. Columns that point outside the claims are left out.
 pub(crate) fn matrix(check: &PreparedCheck, reports: &[Report]) -> Option<MatrixResult> {

@@ -2,8 +2,9 @@
 
 use crate::VerdictPolicy;
 use groundline_types::{
-    AtomicFact, Claim, ClaimFinding, Code, EvidencePick, EvidenceResult, FactResult, NliProbabilities, Outcome,
-    PreparedCheck, Probability, Reason, Report, SentenceResult, SentenceStatus, Verdict, VerdictReason,
+    AtomicFact, Claim, ClaimFinding, Code, EvidencePick, EvidenceResult, FactResult, NliProbabilities,
+    Outcome, PreparedCheck, Probability, Reason, Report, SentenceResult, SentenceStatus, Verdict,
+    VerdictReason,
 };
 
 /// Methods whose findings decide sentences, best first. The first of them that reported decides all sentences.
@@ -104,7 +105,9 @@ impl<'a> Findings<'a> {
     /// method's: the numeric method has none.
     fn lead_with(&self, evidence: &mut [EvidenceResult], conflicting: &[EvidencePick]) {
         let Some(wanted) = conflicting.first().and_then(|pick| self.evidence(pick)) else { return };
-        let is_wanted = |item: &EvidenceResult| (item.start, item.end, &item.source) == (wanted.start, wanted.end, &wanted.source);
+        let is_wanted = |item: &EvidenceResult| {
+            (item.start, item.end, &item.source) == (wanted.start, wanted.end, &wanted.source)
+        };
         if let Some(at) = evidence.iter().position(is_wanted) {
             evidence[..=at].rotate_right(1);
         }
@@ -119,20 +122,22 @@ impl<'a> Findings<'a> {
             Outcome::Failed(reason) => return Err((SentenceStatus::Failed, reason.clone())),
         };
         let Some(support) = finding.support else {
-            let reason = Reason::new(Code::INTERNAL, "the method scored this sentence without a support probability");
+            let reason =
+                Reason::new(Code::INTERNAL, "the method scored this sentence without a support probability");
             return Err((SentenceStatus::Failed, reason));
         };
         let contradiction = finding.contradiction.unwrap_or(Probability::ZERO);
         let rest = 1.0 - support.max(contradiction).get();
         let neutral = finding.neutral.or(Probability::new(rest)).unwrap_or(Probability::ZERO);
         let policy = self.policy;
-        let (verdict, reason) = if contradiction.get() >= policy.contradiction_threshold && contradiction > support {
-            (Verdict::Contradicted, VerdictReason::Contradicted)
-        } else if support.get() >= policy.support_threshold {
-            (Verdict::Supported, VerdictReason::Entailed)
-        } else {
-            (Verdict::NotMentioned, VerdictReason::NoEvidence)
-        };
+        let (verdict, reason) =
+            if contradiction.get() >= policy.contradiction_threshold && contradiction > support {
+                (Verdict::Contradicted, VerdictReason::Contradicted)
+            } else if support.get() >= policy.support_threshold {
+                (Verdict::Supported, VerdictReason::Entailed)
+            } else {
+                (Verdict::NotMentioned, VerdictReason::NoEvidence)
+            };
         Ok(Decided {
             status: SentenceStatus::Scored,
             verdict: Some(verdict),
@@ -148,8 +153,10 @@ impl<'a> Findings<'a> {
             return Vec::new();
         }
         let outcomes = self.deciding.and_then(|report| report.facts.get(index));
-        let missing = || Outcome::Failed(Reason::new(Code::INTERNAL, "the method gave no finding for this fact"));
-        let outcome = |number: usize| outcomes.and_then(|facts| facts.get(number)).cloned().unwrap_or_else(missing);
+        let missing =
+            || Outcome::Failed(Reason::new(Code::INTERNAL, "the method gave no finding for this fact"));
+        let outcome =
+            |number: usize| outcomes.and_then(|facts| facts.get(number)).cloned().unwrap_or_else(missing);
         claim.facts.iter().enumerate().map(|(number, fact)| self.fact(fact, &outcome(number))).collect()
     }
 

@@ -9,7 +9,7 @@ const CLAIM_WORDS: f64 = 0.8;
 const EVIDENCE_WORDS: f64 = 0.66;
 /// Share of a claim's words about a date that the evidence must have too.
 const DATED_CLAIM_WORDS: f64 = 0.6;
-/// Words and names that a claim and its evidence must share at least.
+/// Words, names and units that a claim and its evidence must share at least.
 const SHARED: usize = 2;
 /// Ranks up to this one are said of too many things to be compared ("her first prize", "second thoughts").
 const COMMON_RANKS: f64 = 3.0;
@@ -23,12 +23,12 @@ pub(super) fn agrees(claim: &Passage, value: &Value, row: &Passage, other: &Valu
     in_range(row, other, value) || in_range(claim, value, other)
 }
 
-/// Equal as bare numbers, whatever they count: "1903" may be read as a year in one place and as a number in another.
+/// A year and a number that are equal as bare numbers: "1903" may be read as a year in one place and as a number in another.
 fn same_number(a: &Value, b: &Value) -> bool {
-    let number = |value: &Value| {
-        value.amount().map(|amount| amount.value).or_else(|| Some(f64::from(value.date()?.year()?)))
-    };
-    number(a).is_some_and(|a| number(b) == Some(a))
+    let year = |value: &Value| value.date()?.year().map(f64::from);
+    let number = |value: &Value| value.amount().map(|amount| amount.value);
+    let equal = |year: Option<f64>, number: Option<f64>| year.is_some() && year == number;
+    equal(year(a), number(b)) || equal(year(b), number(a))
 }
 
 /// Whether `inner` lies between `edge` and its partner in a range such as "10 to 15 km" or "1914–1918".
@@ -40,11 +40,14 @@ fn in_range(passage: &Passage, edge: &Value, inner: &Value) -> bool {
             return false;
         };
         let gap = passage.between(first.span.end, second.span.start).trim();
-        let joined = matches!(gap, "-" | "–" | "—" | "to" | "and" | "through" | "until" | "or" | "" | "and from");
-        let (Some(low), Some(high), Some(inner)) = (place(first), place(second), place(inner)) else {
+        let opening = passage.between(0, first.span.start).trim_end();
+        let joined = matches!(gap, "-" | "–" | "—" | "to" | "through" | "until")
+            || (gap == "and" && opening.to_lowercase().ends_with("between"));
+        let of_a_kind = std::mem::discriminant(&first.kind) == std::mem::discriminant(&inner.kind);
+        let (Some(low), Some(high), Some(at)) = (place(first), place(second), place(inner)) else {
             return false;
         };
-        joined && low.min(high) <= inner && inner <= high.max(low)
+        joined && of_a_kind && low.min(high) <= at && at <= high.max(low)
     })
 }
 
@@ -53,7 +56,11 @@ fn place(value: &Value) -> Option<f64> {
     let of_date = || {
         let date = value.date()?;
         let year = date.years.map_or(0, |(first, _)| first);
-        Some(f64::from(year) * 372.0 + f64::from(date.month.unwrap_or(1)) * 31.0 + f64::from(date.day.unwrap_or(1)))
+        Some(
+            f64::from(year) * 372.0
+                + f64::from(date.month.unwrap_or(1)) * 31.0
+                + f64::from(date.day.unwrap_or(1)),
+        )
     };
     value.amount().map(|amount| amount.value).or_else(of_date)
 }
@@ -84,7 +91,8 @@ fn dates<'a>(passage: &'a Passage, value: &Value) -> impl Iterator<Item = &'a Va
 
 fn counts_differ(claim: &Passage, value: &Value, row: &Passage, other: &Value) -> bool {
     let common_rank = |value: &Value| {
-        matches!(value.kind, ValueKind::Ordinal(_)) && value.amount().is_some_and(|rank| rank.value <= COMMON_RANKS)
+        matches!(value.kind, ValueKind::Ordinal(_))
+            && value.amount().is_some_and(|rank| rank.value <= COMMON_RANKS)
     };
     if value.noun != other.noun || common_rank(value) || common_rank(other) {
         return false;
@@ -133,11 +141,14 @@ fn dates_differ(claim: &Passage, value: &Value, row: &Passage, other: &Value) ->
         return false;
     }
     // Another figure that differs too makes them two different points of a series.
-    let differs = |a: &Value| row.scope_values(other).any(|b| a.date().is_none() && a.compare(b) == Comparison::Different);
+    let differs = |a: &Value| {
+        row.scope_values(other).any(|b| a.date().is_none() && a.compare(b) == Comparison::Different)
+    };
     if claim.scope_values(value).any(differs) {
         return false;
     }
-    let subject = |passage: &Passage, predicate: &Word| matches!(passage.subject(predicate.span), Subject::Name(_));
+    let subject =
+        |passage: &Passage, predicate: &Word| matches!(passage.subject(predicate.span), Subject::Name(_));
     if subject(claim, happened) && subject(row, known) {
         return share(&claim.scope_words(value), row) >= DATED_CLAIM_WORDS;
     }
@@ -146,7 +157,11 @@ fn dates_differ(claim: &Passage, value: &Value, row: &Passage, other: &Value) ->
 
 fn words_fit(claim: &Passage, value: &Value, row: &Passage, other: &Value, least: f64) -> bool {
     let words = claim.scope_words(value);
-    let shared = words.iter().filter(|word| row.has_word(word)).count() + claim.scope_names(value).len();
+    let has_unit =
+        matches!(value.kind, ValueKind::Currency { .. } | ValueKind::Percent(_) | ValueKind::Quantity { .. });
+    let shared = words.iter().filter(|word| row.has_word(word)).count()
+        + claim.scope_names(value).len()
+        + usize::from(has_unit);
     shared >= SHARED && share(&words, row) >= least && share(&row.scope_words(other), claim) >= EVIDENCE_WORDS
 }
 

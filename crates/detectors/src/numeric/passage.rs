@@ -8,7 +8,8 @@ use groundline_types::Span;
 /// Words that a sentence may refer back with.
 const PRONOUNS: &[&str] = &["he", "she", "it", "they", "his", "her", "its", "their"];
 /// Words that make the name behind them a circumstance and no subject.
-const PREPOSITIONS: &[&str] = &["in", "at", "from", "to", "near", "by", "for", "with", "on", "into", "through", "during"];
+const PREPOSITIONS: &[&str] =
+    &["in", "at", "from", "to", "near", "by", "for", "with", "on", "into", "through", "during"];
 /// Words and signs that end a clause.
 const CLAUSE_WORDS: &[&str] = &["and", "but", "while", "whereas", "which", "who", "although"];
 
@@ -64,7 +65,8 @@ impl Passage {
     pub(super) fn new(text: &str, before: Option<&str>) -> Self {
         let all = find_values(text);
         let names = find_names(text);
-        let inside_value = |span: Span| all.iter().any(|value| value.span.start < span.end && span.start < value.span.end);
+        let inside_value =
+            |span: Span| all.iter().any(|value| value.span.start < span.end && span.start < value.span.end);
         let words = content_words(text)
             .filter(|(span, _)| !inside_value(*span) && !names.iter().any(|name| name.span.contains(*span)))
             .map(|(span, word)| Word { span, text: canonical(word) })
@@ -73,7 +75,8 @@ impl Passage {
         let refers = opening.iter().any(|word| PRONOUNS.contains(&word.as_str()));
         let carried = before.filter(|_| refers).map(find_names).unwrap_or_default();
         let clauses = clauses(text, &all);
-        let values = all.into_iter().filter(|value| !value.is_identifier()).collect();
+        let comparable = |value: &Value| !value.is_identifier() && !is_part_of_word(text, value.span);
+        let values = all.into_iter().filter(comparable).collect();
         Self { text: text.to_owned(), values, words, names, carried, clauses }
     }
 
@@ -89,7 +92,11 @@ impl Passage {
 
     /// The clauses that a value belongs to: its own, and an opening circumstance ("In 2020, …") that holds for all.
     fn scope(&self, value: &Value) -> Vec<Span> {
-        let own = self.clauses.iter().copied().find(|clause| clause.start <= value.span.start && value.span.start < clause.end);
+        let own = self
+            .clauses
+            .iter()
+            .copied()
+            .find(|clause| clause.start <= value.span.start && value.span.start < clause.end);
         let mut scope: Vec<Span> = own.into_iter().collect();
         if let Some(first) = self.clauses.first()
             && own != Some(*first)
@@ -161,9 +168,11 @@ impl Passage {
     pub(super) fn subject(&self, predicate: Span) -> Subject<'_> {
         let left: Vec<&Name> = self.names.iter().filter(|name| name.span.end <= predicate.start).collect();
         for name in left.iter().rev() {
-            let (before, behind) = (self.between(0, name.span.start), self.between(name.span.end, predicate.start));
+            let (before, behind) =
+                (self.between(0, name.span.start), self.between(name.span.end, predicate.start));
             let lead = lower_words(before).last().map(|(_, word)| word).unwrap_or_default();
-            if behind.starts_with("'s") || behind.starts_with("’s") || behind.starts_with('’') || lead == "of" {
+            if behind.starts_with("'s") || behind.starts_with("’s") || behind.starts_with('’') || lead == "of"
+            {
                 return Subject::Unclear;
             }
             if PREPOSITIONS.contains(&lead.as_str()) {
@@ -181,7 +190,8 @@ impl Passage {
 
 /// Whether one name's words are all in the other: "Curie" and "Marie Curie" are the same, "Pierre Curie" and "Marie Curie" are not.
 pub(super) fn same_name(a: &str, b: &str) -> bool {
-    let within = |a: &str, b: &str| a.split_whitespace().all(|word| b.split_whitespace().any(|other| other == word));
+    let within =
+        |a: &str, b: &str| a.split_whitespace().all(|word| b.split_whitespace().any(|other| other == word));
     within(a, b) || within(b, a)
 }
 
@@ -199,11 +209,20 @@ fn lower_words(text: &str) -> impl Iterator<Item = (Span, String)> {
     })
 }
 
+/// Whether the digits at a place end a hyphened word, such as "covid-19", which is a name however it is written.
+fn is_part_of_word(text: &str, span: Span) -> bool {
+    let before = text.get(..span.start).unwrap_or_default();
+    before.strip_suffix(['-', '‐', '‑']).is_some_and(|word| word.ends_with(char::is_alphabetic))
+}
+
 /// The clauses of a sentence: between commas, colons, brackets and joining words, except inside values.
 fn clauses(text: &str, values: &[Value]) -> Vec<Span> {
     let inside_value = |at: usize| values.iter().any(|value| value.span.start < at && at < value.span.end);
-    let signs = text.char_indices().filter(|(_, c)| matches!(c, ',' | ';' | ':' | '(' | ')')).map(|(at, _)| at);
-    let joints = lower_words(text).filter(|(_, word)| CLAUSE_WORDS.contains(&word.as_str())).map(|(span, _)| span.start);
+    let signs =
+        text.char_indices().filter(|(_, c)| matches!(c, ',' | ';' | ':' | '(' | ')')).map(|(at, _)| at);
+    let joints = lower_words(text)
+        .filter(|(_, word)| CLAUSE_WORDS.contains(&word.as_str()))
+        .map(|(span, _)| span.start);
     let mut ends: Vec<usize> = signs.chain(joints).filter(|at| *at > 0 && !inside_value(*at)).collect();
     ends.sort_unstable();
     ends.push(text.len());

@@ -9,8 +9,8 @@ use crate::{SummacOperator, SummacOptions};
 /// Edges of the histogram that the released SummaC-Conv weights were trained on ("percentile" bins). Left-closed, the last bin
 /// closed on both sides.
 pub const PERCENTILE_EDGES: [f64; 24] = [
-    0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.955, 0.96, 0.965, 0.97, 0.975, 0.98,
-    0.985, 0.99, 0.995, 1.0,
+    0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.955, 0.96, 0.965,
+    0.97, 0.975, 0.98, 0.985, 0.99, 0.995, 1.0,
 ];
 
 /// Number of bins of [`PERCENTILE_EDGES`].
@@ -21,9 +21,29 @@ pub const PUBLISHED_ROWS: usize = 10;
 
 /// Released weights of the layer over the histogram ("Conv" is a linear layer, applied to each response sentence).
 const HISTOGRAM_WEIGHTS: [f64; BINS] = [
-    -0.004_523_74, -0.014_797_47, -0.022_358_59, 0.021_259_11, -0.010_985_05, -0.079_573_77, -0.055_855_73, -0.084_195_96,
-    -0.245_424_40, -0.517_552_61, -0.384_757_61, -0.486_393_90, -0.625_059_55, -0.477_514_95, -0.772_382_26, -0.925_863_74,
-    -1.000_946_16, -1.092_259_76, -1.116_758_82, -1.111_118_56, -1.599_285_60, -2.034_039_26, -2.367_029_91,
+    -0.004_523_74,
+    -0.014_797_47,
+    -0.022_358_59,
+    0.021_259_11,
+    -0.010_985_05,
+    -0.079_573_77,
+    -0.055_855_73,
+    -0.084_195_96,
+    -0.245_424_40,
+    -0.517_552_61,
+    -0.384_757_61,
+    -0.486_393_90,
+    -0.625_059_55,
+    -0.477_514_95,
+    -0.772_382_26,
+    -0.925_863_74,
+    -1.000_946_16,
+    -1.092_259_76,
+    -1.116_758_82,
+    -1.111_118_56,
+    -1.599_285_60,
+    -2.034_039_26,
+    -2.367_029_91,
 ];
 const HISTOGRAM_BIAS: f64 = 0.631_758_81;
 /// Released weights of the final layer: from three features to the classes inconsistent and consistent.
@@ -83,7 +103,8 @@ pub fn histogram(entailment: impl IntoIterator<Item = f64>) -> [u32; BINS] {
 
 /// SummaC-Conv's number for one response sentence. Unbounded; *falls* with support, the final layer turns it round.
 pub fn conv_row(counts: &[u32; BINS]) -> f64 {
-    let weighted: f64 = counts.iter().zip(HISTOGRAM_WEIGHTS).map(|(count, weight)| f64::from(*count) * weight).sum();
+    let weighted: f64 =
+        counts.iter().zip(HISTOGRAM_WEIGHTS).map(|(count, weight)| f64::from(*count) * weight).sum();
     weighted + HISTOGRAM_BIAS
 }
 

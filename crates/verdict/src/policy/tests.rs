@@ -4,7 +4,10 @@ use super::*;
 fn the_defaults_are_the_documented_ones_and_valid() {
     let policy: VerdictPolicy = serde_json::from_str("{}").unwrap();
     assert_eq!(policy, VerdictPolicy::default());
-    assert_eq!((policy.support_threshold, policy.contradiction_threshold, policy.alert_below), (0.5, 0.5, 0.5));
+    assert_eq!(
+        (policy.support_threshold, policy.contradiction_threshold, policy.alert_below),
+        (0.5, 0.5, 0.5)
+    );
     assert_eq!(policy.high_stakes_weight, 2.0);
     assert_eq!(policy.validate(), Ok(()));
 }
@@ -13,8 +16,7 @@ fn the_defaults_are_the_documented_ones_and_valid() {
 fn unknown_settings_are_refused() {
     assert!(serde_json::from_str::<VerdictPolicy>(r#"{"suport_threshold": 0.4}"#).is_err());
     assert!(serde_json::from_str::<VerdictPolicy>(r#"{"actions": {"contradict": "block"}}"#).is_err());
-    let policy: VerdictPolicy =
-        serde_json::from_str(r#"{"actions": {"not_mentioned": "review"}}"#).unwrap();
+    let policy: VerdictPolicy = serde_json::from_str(r#"{"actions": {"not_mentioned": "review"}}"#).unwrap();
     assert_eq!((policy.actions.not_mentioned, policy.actions.contradicted), (Action::Review, Action::Block));
 }
 
@@ -22,7 +24,10 @@ fn unknown_settings_are_refused() {
 fn settings_out_of_range_are_named() {
     for (policy, name) in [
         (VerdictPolicy { support_threshold: 1.5, ..VerdictPolicy::default() }, "support_threshold"),
-        (VerdictPolicy { contradiction_threshold: -0.1, ..VerdictPolicy::default() }, "contradiction_threshold"),
+        (
+            VerdictPolicy { contradiction_threshold: -0.1, ..VerdictPolicy::default() },
+            "contradiction_threshold",
+        ),
         (VerdictPolicy { alert_below: f32::NAN, ..VerdictPolicy::default() }, "alert_below"),
         (VerdictPolicy { strong_disagreement: 2.0, ..VerdictPolicy::default() }, "strong_disagreement"),
         (VerdictPolicy { high_stakes_weight: f32::NAN, ..VerdictPolicy::default() }, "high_stakes_weight"),

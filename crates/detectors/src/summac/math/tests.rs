@@ -23,7 +23,7 @@ fn every_published_number_is_met_to_a_millionth() {
         ("zs_max_mean_ent", SummacOptions { use_contradiction: false, ..default.clone() }),
         ("zs_max_mean_con", SummacOptions { use_entailment: false, ..default.clone() }),
         ("zs_max_min", SummacOptions { second_operator: SummacOperator::Min, ..default.clone() }),
-        ("zs_mean_mean", SummacOptions { first_operator: SummacOperator::Mean, ..default.clone() }),
+        ("zs_mean_mean", SummacOptions { first_operator: SummacOperator::Mean, ..default }),
     ];
     let cases = golden["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 16);
