@@ -1,0 +1,110 @@
+//! What holds for every text.
+
+use super::{SplitOptions, split_response, split_source};
+use groundline_types::Span;
+use proptest::prelude::*;
+
+/// Spans slice the text, are not empty, in order and apart.
+fn well_formed(text: &str, spans: &[Span]) -> Result<(), TestCaseError> {
+    let mut end = 0;
+    for span in spans {
+        prop_assert!(span.slice(text).is_some_and(|slice| !slice.trim().is_empty()), "{span:?} of {text:?}");
+        prop_assert!(span.start >= end, "{span:?} starts before {end} in {text:?}");
+        end = span.end;
+    }
+    Ok(())
+}
+
+fn spans(text: &str) -> Vec<Span> {
+    split_response(text, &SplitOptions { facts: true }).iter().map(|claim| claim.span).collect()
+}
+
+/// What lies outside of the spans.
+fn gaps<'a>(text: &'a str, spans: &[Span]) -> Vec<&'a str> {
+    let starts = spans.iter().map(|span| span.start).chain([text.len()]);
+    let ends = [0].into_iter().chain(spans.iter().map(|span| span.end));
+    ends.zip(starts).map(|(end, start)| &text[end..start]).collect()
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// Text without any sign that Markdown or a list could take for markup.
+fn plain() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[a-zA-Z]{1,8}",
+        1 => "(Dr|U\\.S|e\\.g|No|J|Inc|Jan)\\. ?",
+        1 => "[0-9]{1,4}(\\.[0-9]{1,2})?",
+        4 => " {1,2}",
+        2 => "[.!?,;:…] ",
+        1 => "(\r\n|\n|\n\n)",
+        1 => "[\"'()“”]",
+        1 => "[你好世界。！？]{1,3}",
+        1 => "[🎉é\u{a0}]",
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| format!("x{}", pieces.concat()))
+}
+
+/// Text made of the signs of Markdown.
+fn markdown() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => "[a-zA-Z]{1,8} ?",
+        2 => "(\\*\\*|\\*|_|`|```|~~|#|##|> |- |1\\. |\\||---|\\[|\\]|\\(|\\)|!|<|>|&amp;|&|\\\\)",
+        2 => "(\r\n|\n|\n\n|    )",
+        1 => "[.!?:…。] ?",
+        1 => "(\\[1\\]|\\[\\^1\\]|\\[a\\]\\(https://a\\.b\\)|<b>|</p>|<div>|<br>|\n\\| a \\| b \\|\n\\|---\\|---\\|\n\\| c \\| d \\|\n|\n\\[a\\]: b\n)",
+        1 => "[你好🎉é\u{a0}\u{200b}0-9]",
+    ];
+    proptest::collection::vec(piece, 0..50).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn spans_of_any_text_slice_it_in_order(text in any::<String>()) {
+        well_formed(&text, &spans(&text))?;
+        let source: Vec<Span> = split_source(&text).iter().map(|sentence| sentence.span).collect();
+        well_formed(&text, &source)?;
+    }
+
+    #[test]
+    fn spans_of_markdown_slice_it_in_order(text in markdown()) {
+        well_formed(&text, &spans(&text))?;
+        let source: Vec<Span> = split_source(&text).iter().map(|sentence| sentence.span).collect();
+        well_formed(&text, &source)?;
+    }
+
+    /// Without markup every letter and digit is in the text of some claim, in order.
+    #[test]
+    fn plain_text_is_covered_to_the_last_letter(text in plain()) {
+        let claims = split_response(&text, &SplitOptions::default());
+        let scored: String = claims.iter().map(|claim| letters(&claim.text)).collect();
+        prop_assert_eq!(scored, letters(&text), "{:?}", text);
+        let sourced: String = split_source(&text).iter().map(|sentence| letters(&sentence.text)).collect();
+        prop_assert_eq!(sourced, letters(&text), "{:?}", text);
+    }
+
+    /// Whatever word is left out of Markdown stands next to a sign that makes it markup.
+    #[test]
+    fn only_markup_is_left_out(text in markdown()) {
+        for gap in gaps(&text, &spans(&text)) {
+            let outside = letters(gap);
+            let signs = ["<", "](", "[^", "[1]", "```", "&"];
+            let number = outside.bytes().all(|byte| byte.is_ascii_digit()) && gap.contains(['.', ')']);
+            prop_assert!(number || signs.iter().any(|sign| gap.contains(sign)), "{gap:?} of {text:?}");
+        }
+    }
+
+    /// Facts lie inside of their claims and end as sentences do.
+    #[test]
+    fn facts_lie_inside_their_claims(text in plain()) {
+        for claim in split_response(&text, &SplitOptions { facts: true }) {
+            for fact in &claim.facts {
+                prop_assert!(claim.span.contains(fact.span) && fact.span.slice(&text).is_some());
+                prop_assert!(fact.text.chars().any(char::is_alphanumeric));
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a number counts: the noun behind it.
+
+use super::token::{Gap, Token};
+
+/// How many words after the number may belong to what it counts.
+const REACH_WORDS: usize = 4;
+
+/// Words that end what a number counts.
+const STOPS: &[&str] = &[
+    "of", "in", "on", "at", "to", "from", "by", "for", "with", "and", "or", "but", "nor", "as", "than",
+    "that", "which", "who", "whom", "whose", "when", "where", "while", "if", "the", "a", "an", "is", "are",
+    "was", "were", "be", "been", "has", "have", "had", "do", "does", "did", "will", "would", "can", "could",
+    "may", "might", "must", "shall", "should", "not", "he", "she", "it", "they", "we", "you", "i", "his",
+    "her", "its", "their", "our", "this", "these", "those", "there", "then", "after", "before", "during",
+    "since", "until", "between", "per", "into", "over", "under", "about", "through", "across", "more",
+    "less", "fewer", "ago", "later", "earlier", "each", "every", "both", "only", "also", "because",
+    "although", "though", "so", "within", "without", "against", "among", "around", "out", "up", "down",
+];
+
+/// Plurals and their singulars that no suffix rule gives.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("people", "person"),
+    ("children", "child"),
+    ("men", "man"),
+    ("women", "woman"),
+    ("feet", "foot"),
+    ("teeth", "tooth"),
+    ("mice", "mouse"),
+    ("geese", "goose"),
+    ("lives", "life"),
+    ("wives", "wife"),
+    ("wolves", "wolf"),
+    ("leaves", "leaf"),
+    ("species", "species"),
+    ("series", "series"),
+    ("movies", "movie"),
+    ("pies", "pie"),
+    ("sheep", "sheep"),
+    ("fish", "fish"),
+    ("aircraft", "aircraft"),
+    ("data", "data"),
+    ("media", "medium"),
+    ("criteria", "criterion"),
+    ("analyses", "analysis"),
+    ("crises", "crisis"),
+    ("houses", "house"),
+    ("cases", "case"),
+    ("databases", "database"),
+    ("diseases", "disease"),
+    ("increases", "increase"),
+    ("roses", "rose"),
+    ("horses", "horse"),
+    ("nurses", "nurse"),
+    ("courses", "course"),
+    ("degrees", "degree"),
+    ("heroes", "hero"),
+    ("potatoes", "potato"),
+    ("tomatoes", "tomato"),
+];
+
+/// Singular of a lower-case noun; a word that is no plural stays.
+pub(crate) fn singular(word: &str) -> String {
+    if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == word) {
+        return (*singular).to_owned();
+    }
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
+        return format!("{stem}y");
+    }
+    for ending in ["ches", "shes", "xes", "sses", "zes"] {
+        if word.ends_with(ending) {
+            return word[..word.len() - 2].to_owned();
+        }
+    }
+    match word.strip_suffix('s') {
+        Some(stem) if is_plural(word) => stem.to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// Whether a lower-case word looks like a plural.
+pub(crate) fn is_plural(word: &str) -> bool {
+    let listed = IRREGULAR.iter().any(|(plural, _)| *plural == word);
+    let suffix = word.ends_with('s') && !["ss", "us", "is", "ous"].iter().any(|end| word.ends_with(end));
+    listed || (suffix && word.len() > 3)
+}
+
+/// The noun that follows a number at `tokens[at..]`. A plural within the next words is the head ("3 young children");
+/// else it is the first word ("the third wife"), past superlatives ("third largest city").
+pub(crate) fn noun_after(tokens: &[Token<'_>], at: usize) -> Option<String> {
+    let follows = |token: &&Token<'_>| {
+        let hyphen = token.is_sign("-‑") && token.touches();
+        hyphen || (token.is_word() && token.gap != Gap::Line && !STOPS.contains(&token.lower().as_str()))
+    };
+    let words: Vec<String> = tokens[at.min(tokens.len())..]
+        .iter()
+        .take_while(follows)
+        .filter(|token| token.is_word())
+        .take(REACH_WORDS)
+        .map(|token| token.lower().trim_end_matches("'s").trim_end_matches("’s").to_owned())
+        .collect();
+    let head = words.iter().find(|word| is_plural(word));
+    let first = words.iter().find(|word| !word.ends_with("est") && !word.ends_with("ly"));
+    head.or(first).map(|word| singular(word))
+}
+
+/// The noun after an "of" at `tokens[at]`: what a share or a measure is taken of.
+pub(crate) fn noun_after_of(tokens: &[Token<'_>], at: usize) -> Option<String> {
+    let of = tokens.get(at).filter(|token| token.text == "of")?;
+    let mut next = at + 1;
+    debug_assert!(of.is_word());
+    while tokens
+        .get(next)
+        .is_some_and(|token| matches!(token.lower().as_str(), "the" | "all" | "its" | "their" | "a"))
+    {
+        next += 1;
+    }
+    noun_after(tokens, next)
+}
+
+/// Whether a lower-case word cannot be part of what a number counts.
+pub(crate) fn is_stop(word: &str) -> bool {
+    STOPS.contains(&word)
+}
