@@ -147,7 +147,7 @@ impl Kernels {
     pub(super) fn linear_added(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>, residual: Rows<'_>) {
         assert_eq!(residual.count, out.count, "one residual row for each row");
         assert!(layer.padded_columns() <= residual.stride, "residual rows as wide as the result");
-        Rows::new(residual.data, residual.stride, residual.count);
+        assert!(residual.count * residual.stride <= residual.data.len(), "residual in its buffer");
         self.run_gemm(layer, input, out, Epilogue::Residual(residual.data.as_ptr(), residual.stride));
     }
 

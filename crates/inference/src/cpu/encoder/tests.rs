@@ -365,3 +365,18 @@ fn a_missing_relative_table_is_a_problem_not_a_panic() {
     let problem = CpuEncoder::new(&base(), &weights, &CpuOptions::default()).unwrap_err();
     assert_eq!(problem.code, Code::MODEL_CORRUPT);
 }
+
+#[test]
+fn a_panic_while_computing_fails_its_sequences_and_leaves_the_engine_usable() {
+    let config = base();
+    let mut weights = Maker::weights(&config);
+    // Rows narrower than the configuration says: reading one panics.
+    weights.word_embeddings = Tensor::from_f32(&[0.5; 50 * 63], vec![50, 63]).unwrap();
+    let broken = CpuEncoder::new(&config, &weights, &CpuOptions::default()).unwrap();
+    let batch = mixed_batch(2, &[4, 5, 6]);
+    for _ in 0..3 {
+        assert_eq!(broken.run(&batch), vec![Output::Failed; 3]);
+    }
+    let sound = encoder(&config, Isa::Portable, 2, 512).run(&batch);
+    assert!(sound.iter().all(|output| matches!(output, Output::Logits(_) | Output::Mean(_))));
+}
