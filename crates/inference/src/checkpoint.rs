@@ -185,6 +185,16 @@ impl TensorMap {
             .ok_or_else(|| corrupt(format!("tensor {name} does not fill its {:?} bytes", entry.bytes.len())))
     }
 
+    /// Numbers in all tensors.
+    pub(crate) fn parameters(&self) -> u64 {
+        self.tensors.values().map(|entry| entry.shape.iter().map(|&size| size as u64).product::<u64>()).sum()
+    }
+
+    /// The kinds of numbers that the tensors are stored as, such as `F16`.
+    pub(crate) fn dtypes(&self) -> BTreeSet<String> {
+        self.tensors.values().map(|entry| format!("{:?}", entry.dtype)).collect()
+    }
+
     fn file_names(&self) -> String {
         self.files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     }
@@ -335,6 +345,3 @@ fn malformed(name: &str, bytes: &[u8], error: &safetensors::SafeTensorError) -> 
     };
     Problem::new(Code::MODEL_CORRUPT, message)
 }
-
-#[cfg(test)]
-mod tests;

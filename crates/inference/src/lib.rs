@@ -11,12 +11,16 @@ mod engine;
 mod golden;
 mod groundline_file;
 mod mapped;
+mod model;
 mod tensor;
 #[cfg(test)]
 mod testing;
 mod tokenizer;
+mod verify;
 
 pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
+pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription};
 pub use tensor::{Dtype, Tensor};
 pub use tokenizer::PairTokenizer;
+pub use verify::{Comparison, VERIFY_TOLERANCE, VerifyReport};

@@ -10,9 +10,9 @@ use std::sync::Arc;
 pub(crate) fn map_file(path: &Path) -> Result<Arc<Mmap>, Problem> {
     let unreadable = |error: std::io::Error| unreadable(path, &error);
     let file = File::open(path).map_err(unreadable)?;
-    // SAFETY: the map is read only and private to this process; the bytes are only ever read as plain numbers, which any
-    // bytes are. What remains is a file cut short by another process while it is mapped (a fault signal, not a wrong
-    // result): model folders are replaced by renaming, never edited in place, and the map lives while weights are packed.
+    // SAFETY: the map is read only, and its bytes are only ever read as plain numbers, which any bytes are. What remains is a
+    // file cut short by another process while it is mapped: that ends this process with a signal, and never gives a wrong
+    // result. Model folders are therefore replaced by renaming and never edited in place.
     let map = unsafe { Mmap::map(&file) }.map_err(unreadable)?;
     Ok(Arc::new(map))
 }

@@ -32,11 +32,8 @@ impl Opened {
         let checkpoint = Checkpoint::open(folder).unwrap();
         let config = parse_config(&checkpoint.config).unwrap();
         let weights = load_weights(&config, &checkpoint.weights, checkpoint.support.as_ref()).unwrap();
-        let tokenizer = PairTokenizer::from_bytes(
-            &checkpoint.tokenizer,
-            config.vocab_size,
-            config.max_position_embeddings,
-        );
+        let tokenizer =
+            PairTokenizer::from_bytes(&checkpoint.tokenizer, &config, config.max_position_embeddings);
         let golden = std::fs::read(folder.join("golden.json")).unwrap();
         Self { config, weights, tokenizer: tokenizer.unwrap(), golden }
     }

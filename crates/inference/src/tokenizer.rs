@@ -1,5 +1,6 @@
 //! Texts and pairs of texts as token ids.
 
+use crate::deberta::DebertaConfig;
 use crate::engine::{Encoded, Task};
 use groundline_types::{Code, CountTokens, Head, Problem};
 use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy, truncate_encodings};
@@ -15,6 +16,7 @@ pub struct PairTokenizer {
     tokenizer: Tokenizer,
     max_tokens: usize,
     vocab_size: usize,
+    largest_type: u32,
     pair_overhead: usize,
 }
 
@@ -22,11 +24,11 @@ pub struct PairTokenizer {
 const BYTES_PER_TOKEN: usize = 8;
 
 impl PairTokenizer {
-    /// Reads `tokenizer.json`, for a model of `vocab_size` embeddings that reads up to `max_tokens` at once.
+    /// Reads `tokenizer.json`, for a model of shape `config` that reads up to `max_tokens` at once.
     ///
     /// # Errors
     /// [`Code::TOKENIZER_CORRUPT`] where the file is malformed or belongs to another model.
-    pub fn from_bytes(json: &[u8], vocab_size: usize, max_tokens: usize) -> Result<Self, Problem> {
+    pub fn from_bytes(json: &[u8], config: &DebertaConfig, max_tokens: usize) -> Result<Self, Problem> {
         let corrupt = |message: String| Problem::new(Code::TOKENIZER_CORRUPT, message);
         let malformed = |error: tokenizers::Error| {
             corrupt(format!("tokenizer.json is malformed: {error}; download it again or make it anew"))
@@ -34,7 +36,7 @@ impl PairTokenizer {
         let mut tokenizer = Tokenizer::from_bytes(json).map_err(malformed)?;
         tokenizer.with_padding(None).with_truncation(None).map_err(malformed)?;
         tokenizer.set_encode_special_tokens(true);
-        let tokens = tokenizer.get_vocab_size(true);
+        let (tokens, vocab_size) = (tokenizer.get_vocab_size(true), config.vocab_size);
         if tokens > vocab_size {
             return Err(corrupt(format!(
                 "tokenizer.json has {tokens} tokens and the model embeddings for {vocab_size}; they belong to different models"
@@ -46,7 +48,9 @@ impl PairTokenizer {
                 "tokenizer.json adds no special tokens to a pair; expected a post-processor for [CLS] a [SEP] b [SEP]".into(),
             ));
         }
-        Ok(Self { max_tokens, vocab_size, pair_overhead: pair.len(), tokenizer })
+        // A model without types ignores them; one with a single type gives it to both texts.
+        let largest_type = if config.type_vocab_size == 1 { 0 } else { 1 };
+        Ok(Self { max_tokens, vocab_size, largest_type, pair_overhead: pair.len(), tokenizer })
     }
 
     /// Tokens of special markers around a pair.
@@ -111,7 +115,7 @@ impl PairTokenizer {
                 ),
             ));
         }
-        let type_ids = encoding.get_type_ids().iter().map(|&id| u8::from(id > 0)).collect();
+        let type_ids = encoding.get_type_ids().iter().map(|&id| id.min(self.largest_type) as u8).collect();
         Ok(Encoded { ids: ids.to_vec(), type_ids, task })
     }
 
@@ -129,7 +133,8 @@ impl CountTokens for PairTokenizer {
     }
 
     fn prefix_within(&self, text: &str, budget: usize) -> usize {
-        // Only as much is tokenised as decides the answer: a text may be megabytes long.
+        // Only as much is tokenised as decides the answer: a text may be megabytes long. Where more text would be fewer tokens
+        // (WordPiece reads a word of over 100 characters as one unknown token), this cuts earlier, which loses nothing.
         let mut reach = budget.saturating_mul(BYTES_PER_TOKEN).max(BYTES_PER_TOKEN);
         let (slice, starts) = loop {
             let slice = &text[..boundary_at_or_before(text, reach)];

@@ -83,7 +83,7 @@ fn with_defaults(file: ConfigFile) -> Result<DebertaConfig, Problem> {
     let max_position_embeddings = file.max_position_embeddings.unwrap_or(512);
     let head_size = match file.attention_head_size {
         Some(size) => size,
-        None if heads == 0 || hidden_size % heads != 0 => {
+        None if heads == 0 || !hidden_size.is_multiple_of(heads) => {
             return Err(corrupt(format!(
                 "config.json says hidden_size {hidden_size} and num_attention_heads {heads}, which does not divide it"
             )));
@@ -206,7 +206,7 @@ fn check_numbers(config: &DebertaConfig) -> Result<(), Problem> {
     }
     if let Some(conv) = &config.conv {
         let (kernel, groups) = (conv.kernel_size, conv.groups);
-        if kernel % 2 == 0 || groups == 0 || config.hidden_size % groups != 0 {
+        if kernel.is_multiple_of(2) || groups == 0 || !config.hidden_size.is_multiple_of(groups) {
             return Err(corrupt(format!(
                 "config.json says conv_kernel_size {kernel} and conv_groups {groups}; expected an odd width and groups \
                  that divide hidden_size"

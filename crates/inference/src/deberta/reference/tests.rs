@@ -51,7 +51,7 @@ fn the_oracle_agrees_with_transformers_on_groundline_mini() {
     // The short cases: f64 written for clearness takes a second for a long one.
     let short: Vec<_> = golden.cases.iter().filter(|case| case.tokens.unwrap() <= 45).collect();
     assert!(short.len() >= 8, "{} short cases", short.len());
-    for case in short {
+    for case in short.into_iter().step_by(2) {
         let encoded = opened.tokenizer.encode_pair(&case.premise, &case.hypothesis, Head::Nli).unwrap();
         assert_eq!(encoded.ids.len(), case.tokens.unwrap());
         let out = reference.run(&encoded.ids, &encoded.type_ids);

@@ -1,0 +1,272 @@
+//! A model opened from its folder, ready to score.
+
+use crate::checkpoint::{Checkpoint, ModelFile};
+use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output};
+use crate::deberta::{DebertaConfig, load_weights, parse_config};
+use crate::engine::{Encoded, Engine, Task};
+use crate::tokenizer::PairTokenizer;
+use groundline_types::{Code, Head, ModelFacts, ModelId, NliLabels, Problem, Score, Work};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Premise tokens of a window where neither options nor the model folder say another number.
+pub const DEFAULT_WINDOW_TOKENS: usize = 350;
+
+/// How a model is opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Threads that a batch may use; `None` for all cores.
+    pub threads: Option<usize>,
+    /// Highest instruction set to use; `None` for the best there is.
+    pub isa: Option<Isa>,
+    /// Label names in logit order, for a checkpoint whose own names say nothing (`LABEL_0`, …).
+    pub labels: Option<Vec<String>>,
+    /// Premise tokens of a window; `None` for what the model folder says, else [`DEFAULT_WINDOW_TOKENS`].
+    pub window_tokens: Option<usize>,
+    /// Name for people; `None` for what the model folder says, else the folder's name.
+    pub name: Option<String>,
+}
+
+/// A DeBERTa NLI model on the CPU: an [`Engine`].
+#[derive(Debug)]
+pub struct Model {
+    facts: ModelFacts,
+    engine_name: String,
+    pub(crate) tokenizer: Arc<PairTokenizer>,
+    pub(crate) encoder: CpuEncoder,
+    description: ModelDescription,
+    pub(crate) folder: PathBuf,
+}
+
+/// What a model is, for a listing.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ModelDescription {
+    /// Name and revision.
+    pub id: ModelId,
+    /// Kind of model, such as `deberta-v2`.
+    pub architecture: &'static str,
+    /// Numbers in all weights, heads included.
+    pub parameters: u64,
+    /// Names of the labels of the NLI head, in logit order.
+    pub labels: Vec<String>,
+    /// Heads that are loaded.
+    pub heads: Vec<Head>,
+    /// Number of layers.
+    pub layers: usize,
+    /// Width of the hidden state, which is that of an embedding.
+    pub hidden_size: usize,
+    /// Longest input in tokens, special tokens included.
+    pub max_tokens: usize,
+    /// Premise tokens of a window.
+    pub window_tokens: usize,
+    /// Kinds of numbers that the weights are stored as, such as `F16`.
+    pub dtypes: Vec<String>,
+    /// Files in use.
+    pub files: Vec<ModelFile>,
+    /// What computes, such as `cpu-avx512-f32`.
+    pub engine: String,
+}
+
+impl Model {
+    /// Opens the Hugging Face folder `folder`: `config.json`, `tokenizer.json`, `model.safetensors` (or shards with an index), and
+    /// where they are there `groundline.json` and `support_head.safetensors`.
+    ///
+    /// # Errors
+    /// A checkpoint that is something else or is damaged is refused with a code of its own (GL4001 to GL4005, GL1010) and a
+    /// message that says what was found and what to do.
+    pub fn load(folder: &Path, options: &LoadOptions) -> Result<Self, Problem> {
+        let checkpoint = Checkpoint::open(folder)?;
+        let mut config = parse_config(&checkpoint.config)?;
+        if let Some(labels) = &options.labels {
+            config.label_names.clone_from(labels);
+        }
+        let weights = load_weights(&config, &checkpoint.weights, checkpoint.support.as_ref())?;
+        let labels = NliLabels::from_names(&config.label_names)
+            .map_err(|error| Problem::new(Code::UNKNOWN_LABELS, error.to_string()))?;
+        let max_tokens =
+            config.max_position_embeddings.min(checkpoint.tokenizer_max_tokens.unwrap_or(usize::MAX));
+        let cpu = CpuOptions { threads: options.threads, isa: options.isa, ..CpuOptions::default() };
+        // Reading the tokenizer, hashing the files and packing the weights take about as long as each other.
+        let (tokenizer, revision, encoder) = std::thread::scope(|scope| {
+            let tokenizer =
+                scope.spawn(|| PairTokenizer::from_bytes(&checkpoint.tokenizer, &config, max_tokens));
+            let revision = scope.spawn(|| checkpoint.revision());
+            let encoder = CpuEncoder::new(&config, &weights, &cpu);
+            (joined(tokenizer.join()), joined(revision.join()), encoder)
+        });
+        let (tokenizer, encoder) = (Arc::new(tokenizer??), encoder?);
+        let overhead = tokenizer.pair_overhead_tokens();
+        let facts = ModelFacts {
+            id: ModelId { name: name_of(&checkpoint, options)?, revision: revision? },
+            labels,
+            max_tokens,
+            pair_overhead_tokens: overhead,
+            window_tokens: window_tokens(&checkpoint, options, max_tokens)?,
+            has_support_head: checkpoint.support.is_some(),
+            summac_conv_fitted: false,
+            counter: Arc::clone(&tokenizer) as _,
+        };
+        let engine_name = format!("cpu-{}-f32", encoder.isa());
+        let description = describe(&checkpoint, &config, &facts, &engine_name);
+        Ok(Self { facts, engine_name, tokenizer, encoder, description, folder: folder.to_owned() })
+    }
+
+    /// What the model is.
+    pub fn describe(&self) -> &ModelDescription {
+        &self.description
+    }
+
+    fn score(&self, item: &Encoded, output: Output) -> Result<Score, Problem> {
+        let output = match output {
+            // Alone, a neighbour's fault cannot be its own.
+            Output::NonFinite => self.encoder.run(std::slice::from_ref(item)).pop().unwrap_or(Output::Failed),
+            other => other,
+        };
+        let tokens = item.ids.len();
+        let problem = |code: Code, message: String| Err(Problem::new(code, message));
+        match output {
+            Output::Logits(logits) => Ok(Score::Logits(logits.into())),
+            Output::Mean(mean) => match normalised(&mean) {
+                Some(embedding) => Ok(Score::Embedding(embedding.into())),
+                None => problem(Code::NON_FINITE, "the embedding of a text has no length".into()),
+            },
+            Output::NonFinite => problem(
+                Code::NON_FINITE,
+                format!("the model gave a number that is not finite for a text of {tokens} tokens, twice"),
+            ),
+            Output::HeadMissing => Err(head_missing(&self.facts, item.task)),
+            Output::Invalid => problem(
+                Code::INTERNAL,
+                format!(
+                    "a text of {tokens} tokens was encoded for another model than {}",
+                    self.facts.id.name
+                ),
+            ),
+            Output::Failed => {
+                problem(Code::INTERNAL, format!("computing a text of {tokens} tokens panicked"))
+            }
+        }
+    }
+}
+
+impl Engine for Model {
+    fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    fn name(&self) -> &str {
+        &self.engine_name
+    }
+
+    fn encode(&self, work: &Work) -> Result<Encoded, Problem> {
+        match work {
+            Work::Pair { head: Head::Support, .. } if !self.facts.has_support_head => {
+                Err(head_missing(&self.facts, Task::Classify(Head::Support)))
+            }
+            Work::Pair { premise, hypothesis, head } => {
+                self.tokenizer.encode_pair(premise, hypothesis, *head)
+            }
+            Work::Embed { text } => self.tokenizer.encode_text(text),
+        }
+    }
+
+    fn run(&self, batch: &[Encoded]) -> Vec<Result<Score, Problem>> {
+        let outputs = self.encoder.run(batch);
+        batch.iter().zip(outputs).map(|(item, output)| self.score(item, output)).collect()
+    }
+
+    fn batch_tokens(&self) -> usize {
+        self.encoder.batch_tokens()
+    }
+}
+
+/// The embedding with length 1; `None` where it has no length.
+pub(crate) fn normalised(mean: &[f32]) -> Option<Vec<f32>> {
+    let length = mean.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
+    let scale = 1.0 / length;
+    scale.is_finite().then(|| mean.iter().map(|&value| (f64::from(value) * scale) as f32).collect())
+}
+
+fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
+    let head = match task {
+        Task::Classify(Head::Support) => "support",
+        Task::Classify(Head::Nli) => "nli",
+        Task::Embed => "embedding",
+    };
+    Problem::new(
+        Code::HEAD_MISSING,
+        format!(
+            "model {} has no head {head:?}; add support_head.safetensors or use another method",
+            facts.id.name
+        ),
+    )
+}
+
+fn joined<T>(result: std::thread::Result<T>) -> Result<T, Problem> {
+    result.map_err(|_| Problem::new(Code::INTERNAL, "reading a model panicked"))
+}
+
+fn name_of(checkpoint: &Checkpoint, options: &LoadOptions) -> Result<String, Problem> {
+    let given = options.name.clone().or_else(|| checkpoint.groundline.name.clone());
+    let folder = || {
+        let path = std::path::absolute(&checkpoint.folder).unwrap_or_else(|_| checkpoint.folder.clone());
+        path.file_name().map(|name| name.to_string_lossy().into_owned())
+    };
+    let name = given.or_else(folder).unwrap_or_else(|| "model".to_owned());
+    if name.trim().is_empty() {
+        return Err(Problem::new(Code::INVALID_CONFIG, "the name of the model is empty; give it one"));
+    }
+    Ok(name)
+}
+
+/// A window may fill three quarters of what the model reads, so that a claim fits beside it.
+fn window_tokens(
+    checkpoint: &Checkpoint,
+    options: &LoadOptions,
+    max_tokens: usize,
+) -> Result<usize, Problem> {
+    let most = (max_tokens * 3 / 4).max(1);
+    let Some(asked) = options.window_tokens.or(checkpoint.groundline.window_tokens) else {
+        return Ok(DEFAULT_WINDOW_TOKENS.min(most));
+    };
+    if (1..=most).contains(&asked) {
+        return Ok(asked);
+    }
+    Err(Problem::new(
+        Code::INVALID_CONFIG,
+        format!(
+            "window_tokens is {asked}, and with {max_tokens} tokens at once the model takes windows of 1 to {most}"
+        ),
+    ))
+}
+
+fn describe(
+    checkpoint: &Checkpoint,
+    config: &DebertaConfig,
+    facts: &ModelFacts,
+    engine: &str,
+) -> ModelDescription {
+    let maps = || [Some(&checkpoint.weights), checkpoint.support.as_ref()].into_iter().flatten();
+    let mut dtypes: Vec<String> = maps().flat_map(|tensors| tensors.dtypes()).collect();
+    dtypes.sort();
+    dtypes.dedup();
+    let mut heads = vec![Head::Nli];
+    heads.extend(facts.has_support_head.then_some(Head::Support));
+    ModelDescription {
+        id: facts.id.clone(),
+        architecture: "deberta-v2",
+        parameters: maps().map(|tensors| tensors.parameters()).sum(),
+        labels: config.label_names.clone(),
+        heads,
+        layers: config.layers,
+        hidden_size: config.hidden_size,
+        max_tokens: facts.max_tokens,
+        window_tokens: facts.window_tokens,
+        dtypes,
+        files: checkpoint.files(),
+        engine: engine.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
