@@ -53,6 +53,7 @@ def transformers_engine(options):
     import transformers
 
     torch.set_num_threads(options.threads)
+    transformers.utils.logging.disable_progress_bar()
     model = transformers.DebertaV2ForSequenceClassification.from_pretrained(
         options.model, dtype=torch.float32
     ).eval()

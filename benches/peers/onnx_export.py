@@ -36,7 +36,7 @@ def export(model, out):
     ids = torch.randint(5, 500, (2, 33))
     batch, length = Dim("batch", min=1, max=512), Dim("length", min=2, max=512)
     torch.onnx.export(
-        Logits(model),
+        Logits(model).eval(),
         (ids, torch.ones_like(ids), torch.zeros_like(ids)),
         out,
         dynamo=True,
@@ -78,7 +78,9 @@ def main():
     # External weights are found by name, so the file is saved once more under its own.
     import onnx
 
-    onnx.save_model(onnx.load(partial), out)
+    whole = out + ".whole"
+    onnx.save_model(onnx.load(partial), whole, format="protobuf")
+    os.replace(whole, out)
     for leftover in (partial, partial + ".data"):
         if os.path.exists(leftover):
             os.remove(leftover)

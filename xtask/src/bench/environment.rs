@@ -46,8 +46,10 @@ pub(super) fn ensure_onnx(root: &Path, python: &Path, model: &Path) -> anyhow::R
         return Ok(onnx);
     }
     let script = root.join("benches/peers/onnx_export.py");
-    if !Command::new(python).arg(script).arg(model).arg(&onnx).status()?.success() {
-        bail!("the model could not be exported to ONNX");
+    let output = Command::new(python).arg(script).arg(model).arg(&onnx).output()?;
+    if !output.status.success() {
+        // The exporter tells much; it matters only where it fails.
+        bail!("the model could not be exported to ONNX:\n{}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(onnx)
 }
