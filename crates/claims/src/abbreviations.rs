@@ -1,5 +1,10 @@
 //! Abbreviations that end with a full stop, by what a full stop after them may mean.
 
+#[cfg(test)]
+mod tests;
+
+use crate::lookup::in_sorted;
+
 /// What a full stop after a word says about the end of the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Abbreviation {
@@ -16,34 +21,36 @@ pub(crate) enum Abbreviation {
 }
 
 const NEVER: &[&str] = &[
-    "dr", "mr", "mrs", "ms", "prof", "gen", "sen", "rep", "gov", "capt", "lt", "col", "sgt", "cmdr", "maj",
-    "adm", "rev", "hon", "fr", "pres", "supt", "messrs", "mme", "mlle", "e.g", "eg", "i.e", "ie", "cf",
-    "viz", "vs", "approx", "ca", "incl", "esp", "resp", "hr", "frau", "herr", "sra", "srta", "mx", "asst",
-    "assoc", "z.b", "d.h", "bzw", "ggf", "p.ex",
+    "adm", "approx", "assoc", "asst", "bzw", "ca", "capt", "cf", "cmdr", "col", "d.h", "dr", "e.g", "eg",
+    "esp", "fr", "frau", "gen", "ggf", "gov", "herr", "hon", "hr", "i.e", "ie", "incl", "lt", "maj",
+    "messrs", "mlle", "mme", "mr", "mrs", "ms", "mx", "p.ex", "pres", "prof", "rep", "resp", "rev", "sen",
+    "sgt", "sra", "srta", "supt", "viz", "vs", "z.b",
 ];
 
 const BEFORE_NUMBER: &[&str] = &[
-    "no", "nos", "nr", "vol", "vols", "fig", "figs", "sec", "sect", "ch", "chap", "art", "arts", "p", "pp",
-    "pg", "par", "para", "pt", "eq", "eqs", "op", "app", "tab", "ref", "refs", "max", "min", "avg", "c", "b",
-    "d", "fl", "r", "v", "est", "ver", "ed", "q", "tel", "ext",
+    "app", "art", "arts", "avg", "b", "c", "ch", "chap", "d", "ed", "eq", "eqs", "est", "ext", "fig", "figs",
+    "fl", "max", "min", "no", "nos", "nr", "op", "p", "par", "para", "pg", "pp", "pt", "q", "r", "ref",
+    "refs", "sec", "sect", "tab", "tel", "v", "ver", "vol", "vols",
 ];
 
 const MAYBE: &[&str] = &[
-    "u.s", "u.k", "u.n", "e.u", "u.s.a", "inc", "ltd", "co", "corp", "llc", "plc", "jr", "sr", "bros", "ave",
-    "blvd", "rd", "st", "mt", "ft", "ph.d", "m.d", "b.a", "m.a", "b.sc", "m.sc", "d.c", "dept", "univ",
-    "assn", "al", "eds", "trans", "gmbh", "n.y", "l.a", "ste", "sq", "hwy", "repr", "etc", "dist", "div",
-    "nat", "intl", "natl", "govt",
+    "al", "assn", "ave", "b.a", "b.sc", "blvd", "bros", "co", "corp", "d.c", "dept", "dist", "div", "e.u",
+    "eds", "etc", "ft", "gmbh", "govt", "hwy", "inc", "intl", "jr", "l.a", "llc", "ltd", "m.a", "m.d",
+    "m.sc", "mt", "n.y", "nat", "natl", "ph.d", "plc", "rd", "repr", "sq", "sr", "st", "ste", "trans", "u.k",
+    "u.n", "u.s", "u.s.a", "univ",
 ];
 
 const CALENDAR: &[&str] = &[
-    "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "mon", "tue",
-    "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun",
+    "apr", "aug", "dec", "feb", "fri", "jan", "jul", "jun", "mar", "mon", "nov", "oct", "sat", "sep", "sept",
+    "sun", "thu", "thur", "thurs", "tue", "tues", "wed",
 ];
 
 /// Words that start sentences more often than they go on with one.
 const STARTERS: &[&str] = &[
     "a",
     "about",
+    "according",
+    "additionally",
     "after",
     "all",
     "also",
@@ -52,6 +59,7 @@ const STARTERS: &[&str] = &[
     "and",
     "another",
     "any",
+    "are",
     "as",
     "at",
     "because",
@@ -60,10 +68,13 @@ const STARTERS: &[&str] = &[
     "but",
     "by",
     "despite",
+    "did",
+    "does",
     "during",
     "each",
     "every",
     "few",
+    "finally",
     "for",
     "from",
     "furthermore",
@@ -77,15 +88,20 @@ const STARTERS: &[&str] = &[
     "i",
     "if",
     "in",
+    "instead",
+    "is",
     "it",
     "its",
+    "just",
     "later",
+    "let",
     "like",
     "many",
     "meanwhile",
     "moreover",
     "most",
     "nevertheless",
+    "next",
     "no",
     "not",
     "now",
@@ -99,12 +115,14 @@ const STARTERS: &[&str] = &[
     "our",
     "over",
     "perhaps",
+    "please",
     "several",
     "she",
     "since",
     "so",
     "some",
     "soon",
+    "still",
     "such",
     "than",
     "that",
@@ -125,7 +143,9 @@ const STARTERS: &[&str] = &[
     "under",
     "unlike",
     "until",
+    "was",
     "we",
+    "were",
     "what",
     "when",
     "where",
@@ -141,21 +161,6 @@ const STARTERS: &[&str] = &[
     "yet",
     "you",
     "your",
-    "according",
-    "additionally",
-    "finally",
-    "instead",
-    "just",
-    "let",
-    "next",
-    "please",
-    "still",
-    "is",
-    "are",
-    "was",
-    "were",
-    "did",
-    "does",
 ];
 
 /// What kind of abbreviation a word is, given without its last full stop.
@@ -163,15 +168,15 @@ pub(crate) fn abbreviation(word: &str) -> Option<Abbreviation> {
     let lower = word.to_lowercase();
     let lower = lower.as_str();
     let capital = word.starts_with(char::is_uppercase);
-    if NEVER.contains(&lower) {
+    if in_sorted(NEVER, lower) {
         Some(Abbreviation::Never)
     } else if matches!(lower, "a.m" | "p.m" | "am" | "pm" | "b.c" | "a.d" | "b.c.e" | "c.e") {
         Some(Abbreviation::Clock)
-    } else if capital && CALENDAR.contains(&lower) {
+    } else if capital && in_sorted(CALENDAR, lower) {
         Some(Abbreviation::Calendar)
-    } else if BEFORE_NUMBER.contains(&lower) {
+    } else if in_sorted(BEFORE_NUMBER, lower) {
         Some(Abbreviation::BeforeNumber)
-    } else if MAYBE.contains(&lower) || is_dotted_acronym(word) {
+    } else if in_sorted(MAYBE, lower) || is_dotted_acronym(word) {
         Some(Abbreviation::Maybe)
     } else {
         None
@@ -186,7 +191,7 @@ fn is_dotted_acronym(word: &str) -> bool {
 
 /// Whether a capitalised word, given in lower case, is likely to start a sentence.
 pub(crate) fn starts_sentences(lower: &str) -> bool {
-    STARTERS.contains(&lower)
+    in_sorted(STARTERS, lower)
 }
 
 /// Whether a word after a time belongs to it: a weekday, a month, or a time zone.

@@ -17,6 +17,7 @@
 mod clause;
 mod lexicon;
 mod lists;
+mod verbs;
 mod words;
 
 #[cfg(test)]
@@ -27,6 +28,9 @@ use words::{Word, words};
 
 /// Longest sentence that is taken apart, in bytes: beyond that it is no sentence.
 const MAX_SENTENCE_BYTES: usize = 1_000;
+
+/// Without one of these no rule applies.
+const JOINTS: &[&str] = &[" and ", " but ", ", "];
 
 /// A fact, and the part of the sentence that it was taken from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +55,9 @@ pub(crate) fn facts(sentence: &str) -> Vec<Fact> {
     let whole = vec![Fact { text: as_sentence(sentence), range: 0..sentence.len() }];
     if sentence.len() > MAX_SENTENCE_BYTES || sentence.contains(['"', '“', '”', '«', ';', ':', '?', '\n'])
     {
+        return whole;
+    }
+    if !JOINTS.iter().any(|joint| sentence.contains(joint)) {
         return whole;
     }
     let words = words(sentence);

@@ -9,6 +9,7 @@ mod pleasantry;
 #[cfg(test)]
 mod tests;
 
+use crate::lookup::in_sorted;
 use crate::sentences::CLOSERS;
 use groundline_types::ClaimKind;
 
@@ -19,60 +20,60 @@ const MAX_HEADING_WORDS: usize = 8;
 
 /// Words that make a phrase a statement.
 const VERBS: &[&str] = &[
-    "is",
-    "are",
-    "was",
-    "were",
     "am",
-    "be",
-    "been",
-    "has",
-    "have",
-    "had",
-    "does",
-    "do",
-    "did",
-    "will",
-    "would",
-    "can",
-    "could",
-    "should",
-    "may",
-    "might",
-    "must",
-    "won",
-    "became",
-    "died",
-    "lived",
-    "made",
-    "makes",
-    "said",
-    "says",
-    "isn't",
-    "wasn't",
+    "are",
     "aren't",
-    "weren't",
-    "doesn't",
-    "didn't",
-    "don't",
+    "be",
+    "became",
+    "been",
+    "born",
+    "can",
     "can't",
     "cannot",
-    "won't",
-    "it's",
-    "he's",
-    "she's",
-    "there's",
-    "born",
-    "located",
-    "founded",
-    "discovered",
-    "invented",
-    "wrote",
-    "contains",
-    "includes",
     "consists",
-    "means",
+    "contains",
+    "could",
+    "did",
+    "didn't",
+    "died",
+    "discovered",
+    "do",
+    "does",
+    "doesn't",
+    "don't",
+    "founded",
+    "had",
+    "has",
+    "have",
+    "he's",
+    "includes",
+    "invented",
+    "is",
+    "isn't",
+    "it's",
     "lies",
+    "lived",
+    "located",
+    "made",
+    "makes",
+    "may",
+    "means",
+    "might",
+    "must",
+    "said",
+    "says",
+    "she's",
+    "should",
+    "there's",
+    "was",
+    "wasn't",
+    "were",
+    "weren't",
+    "will",
+    "won",
+    "won't",
+    "would",
+    "wrote",
 ];
 
 /// The kind of a sentence of a paragraph.
@@ -111,12 +112,12 @@ fn is_label(text: &str) -> bool {
     let ends = text.trim_end().ends_with(['.', '!', '?', ';', '。']);
     (1..=MAX_HEADING_WORDS).contains(&words.len())
         && !ends
-        && !words.iter().any(|word| VERBS.contains(&word.as_str()))
+        && !words.iter().any(|word| in_sorted(VERBS, word))
 }
 
 /// Whether a word of the text is one of the common verbs.
 fn has_verb(text: &str) -> bool {
-    text.split_whitespace().any(|word| VERBS.contains(&bare_lower(word).as_str()))
+    text.split_whitespace().any(|word| in_sorted(VERBS, &bare_lower(word)))
 }
 
 /// Whether a line by itself is a label with a colon: "Key points:".
@@ -164,7 +165,7 @@ fn is_tag(tag: &str) -> bool {
             matches!(one.as_str(), "right" | "correct" | "no" | "yes" | "huh" | "eh" | "ok" | "okay" | "true")
         }
         [verb, pronoun] => {
-            let verbs = verb.ends_with("n't") || VERBS.contains(&verb.as_str());
+            let verbs = verb.ends_with("n't") || in_sorted(VERBS, verb);
             verbs && matches!(pronoun.as_str(), "it" | "he" | "she" | "they" | "we" | "you" | "i" | "there")
         }
         _ => false,

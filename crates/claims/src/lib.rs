@@ -19,6 +19,7 @@
 mod abbreviations;
 mod facts;
 mod kind;
+mod lookup;
 mod mapped;
 mod markdown;
 mod names;

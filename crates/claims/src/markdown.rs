@@ -24,6 +24,8 @@ use table::Table;
 
 /// An ordered list does not count this far: "1903. …" at the start of a line is a year, and stays in the text.
 const MIN_YEAR_MARKER: u64 = 1000;
+/// A list does not start this far, either: a line "42." by itself is a number.
+const MIN_LONE_MARKER: u64 = 20;
 
 /// What a block is by its markup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +84,8 @@ struct Collector<'a> {
     raw: Option<MappedText>,
     /// A list marker that belongs to the text of its item.
     marker: Option<Span>,
-    ordered: Vec<bool>,
+    /// The first number of each list that is open; none for bullets.
+    lists: Vec<Option<u64>>,
     /// Everything before this was in some event.
     seen: usize,
 }
@@ -98,7 +101,7 @@ impl<'a> Collector<'a> {
             code: false,
             raw: None,
             marker: None,
-            ordered: Vec::new(),
+            lists: Vec::new(),
             seen: 0,
         }
     }
@@ -164,7 +167,7 @@ impl<'a> Collector<'a> {
             Tag::TableCell => self.open = Some(Inline::default()),
             Tag::List(first) => {
                 self.flush();
-                self.ordered.push(first.is_some());
+                self.lists.push(*first);
             }
             Tag::Item => {
                 self.flush();
@@ -195,7 +198,7 @@ impl<'a> Collector<'a> {
             TagEnd::CodeBlock | TagEnd::HtmlBlock => self.flush_raw(tag == TagEnd::HtmlBlock),
             TagEnd::List(_) => {
                 self.flush();
-                self.ordered.pop();
+                self.lists.pop();
             }
             TagEnd::Item => {
                 if self.marker.is_some() {
@@ -255,18 +258,19 @@ impl<'a> Collector<'a> {
         self.open = Some(inline);
     }
 
-    /// Keeps the marker of an item as text where it is a year.
+    /// Keeps the marker of an item as text where it is a year or an answer.
     fn note_marker(&mut self, item: Span) {
         self.marker = None;
-        if self.ordered.last() != Some(&true) {
-            return;
-        }
+        let Some(Some(first)) = self.lists.last() else { return };
         let text = &self.original[item.start..item.end];
         let start = text.len() - text.trim_start().len();
         let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
         let number: u64 = text[start..start + digits].parse().unwrap_or(0);
         let mark = text[start + digits..].chars().next().map_or(0, char::len_utf8);
-        if number >= MIN_YEAR_MARKER {
+        // "The answer is:\n\n42." is to Markdown a list of one item without text.
+        let empty = text[start + digits + mark..].trim().is_empty() && *first == number;
+        let alone = empty && (number >= MIN_LONE_MARKER || self.original[item.end..].trim().is_empty());
+        if number >= MIN_YEAR_MARKER || alone {
             let end = (start + digits + mark + 1).min(text.len());
             let end = if text.is_char_boundary(end) { end } else { start + digits + mark };
             self.marker = Some(Span::new(item.start + start, item.start + end));

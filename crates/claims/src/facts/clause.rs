@@ -66,7 +66,7 @@ fn subject_end(words: &[Word]) -> Option<usize> {
     let verb = (start..words.len().min(start + MAX_SUBJECT_WORDS + 1)).find(|at| finite(words, *at))?;
     let end = start
         + words[start..verb].iter().rposition(|word| !is_adverb(&word.lower)).map_or(0, |last| last + 1);
-    let last = words.get(end.checked_sub(1)?)?;
+    let last = words[..end].iter().rfind(|word| !word.hidden)?;
     let bare = is_determiner(&last.lower)
         || is_preposition(&last.lower)
         || matches!(last.lower.as_str(), "and" | "very");
@@ -109,7 +109,10 @@ fn inserted(sentence: &str, words: &[Word]) -> Option<Vec<Draft>> {
     let (subject, rest) = words.split_at(comma + 1);
     let plain = subject.len() <= MAX_SUBJECT_WORDS && !(0..subject.len()).any(|at| finite(words, at));
     let first = rest.first()?;
-    if !plain || !words[0].capital || is_preposition(&words[0].lower) || is_adverb(&words[0].lower) {
+    // "The lineup of The Teenagers, an integrated group, …" may be about either noun.
+    let nested = subject.iter().any(|word| word.lower == "of");
+    if !plain || nested || !words[0].capital || is_preposition(&words[0].lower) || is_adverb(&words[0].lower)
+    {
         return None;
     }
     let (inner, verb) = insertion_end(words, comma + 1)?;
@@ -233,7 +236,9 @@ fn phrase_cuts(words: &[Word], first_verb: usize) -> Vec<(usize, usize)> {
             continue;
         }
         let left = &words[start..at];
-        let open = left.iter().any(|word| is_relative(word) || word.lower == "between");
+        // "She wrote and produced three songs": the first verb shares its object with the second.
+        let shared = finite(words, at - 1) && joint;
+        let open = shared || left.iter().any(|word| is_relative(word) || word.lower == "between");
         if open || !is_certain(words, verb, passive) {
             return Vec::new();
         }

@@ -66,7 +66,8 @@ pub(crate) fn members(sentence: &str, words: &[Word], draft: &Draft) -> Vec<Draf
 /// The members of a list of names that ends with the words, as word ranges.
 fn list(words: &[Word]) -> Option<Vec<std::ops::Range<usize>>> {
     let and = words.iter().rposition(|word| word.lower == "and" && !word.hidden)?;
-    let mut members = vec![and + 1..words.len()];
+    let mut members = Vec::new();
+    members.push(and + 1..words.len());
     // Walk back over the commas: each one ends a member.
     let mut end = and;
     let mut at = and;

@@ -35,7 +35,11 @@ pub(crate) fn words(sentence: &str) -> Vec<Word> {
         words.push(Word {
             start,
             end: start + bare.len(),
-            lower: core.to_lowercase().replace('’', "'"),
+            lower: if core.contains('’') {
+                core.to_lowercase().replace('’', "'")
+            } else {
+                core.to_lowercase()
+            },
             capital: core.starts_with(char::is_uppercase),
             comma: bare.len() < raw.len() && depth == 0,
             hidden: before > 0 || opened > 0,

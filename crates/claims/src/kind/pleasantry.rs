@@ -1,5 +1,7 @@
 //! Greetings, thanks, offers of help, refusals and lead-ins.
 
+use crate::lookup::in_sorted;
+
 /// Longest pleasantry, in words: in a longer sentence something else is said, too.
 const MAX_WORDS: usize = 40;
 
@@ -181,13 +183,74 @@ const LEAD_INS: &[&str] = &[
     "based on the document, here",
 ];
 
+/// The first words of all of these: most sentences start with another, and are passed over at little cost.
+const FIRST_WORDS: &[&str] = &[
+    "as",
+    "based",
+    "below",
+    "certainly",
+    "dear",
+    "do",
+    "don't",
+    "feel",
+    "glad",
+    "greetings",
+    "happy",
+    "hello",
+    "here",
+    "here's",
+    "hey",
+    "hi",
+    "hope",
+    "how",
+    "i",
+    "i'd",
+    "i'll",
+    "i'm",
+    "if",
+    "in",
+    "is",
+    "just",
+    "let",
+    "let's",
+    "my",
+    "of",
+    "okay",
+    "please",
+    "sorry",
+    "sure",
+    "thank",
+    "thanks",
+    "the",
+    "to",
+    "unfortunately",
+    "what",
+    "would",
+];
+
+/// Longest text of [`WHOLE`] with the signs around it, in bytes.
+const MAX_WHOLE_BYTES: usize = 60;
+
 pub(crate) fn is_pleasantry(text: &str) -> bool {
+    let opening = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let first =
+        opening.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’'))).next().unwrap_or("");
+    let known = in_sorted(FIRST_WORDS, &first.to_lowercase().replace('’', "'"));
+    if !known && text.len() > MAX_WHOLE_BYTES {
+        return false;
+    }
     let lower = text.to_lowercase().replace('’', "'");
     let bare = lower.trim_matches(|c: char| !c.is_alphanumeric());
     if bare.is_empty() || bare.split_whitespace().count() > MAX_WORDS {
         return false;
     }
-    if WHOLE.contains(&bare) || is_greeting(bare) || is_thanks(bare) {
+    if WHOLE.contains(&bare) {
+        return true;
+    }
+    if !known {
+        return false;
+    }
+    if is_greeting(bare) || is_thanks(bare) {
         return true;
     }
     if lower.trim_end().ends_with(':') && LEAD_INS.iter().any(|start| starts_with_words(bare, start)) {
@@ -223,4 +286,18 @@ fn is_thanks(bare: &str) -> bool {
         .any(|start| starts_with_words(bare, start));
     let plain = !bare.contains(|c: char| c.is_ascii_digit()) && !bare.contains([',', ';']);
     thanks && plain && bare.split_whitespace().count() <= 12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_opening_has_its_first_word_in_the_list() {
+        assert!(FIRST_WORDS.is_sorted());
+        for opening in [STARTS, REFUSALS, LEAD_INS].concat() {
+            let first = opening.split_whitespace().next().unwrap_or("").trim_end_matches([',', '!']);
+            assert!(in_sorted(FIRST_WORDS, first), "{opening}");
+        }
+    }
 }

@@ -51,8 +51,8 @@ fn marks(mapped: &MappedText, code: &[Range<usize>]) -> Vec<Range<usize>> {
         let chained = found.last().is_some_and(|last| last.end == at);
         let opens_line = before.is_empty() || before.ends_with('\n');
         let is_cue =
-            |cue: &&str| before.strip_suffix(*cue).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
-        let interval = INTERVAL_CUES.iter().any(|cue| is_cue(&cue));
+            |cue: &str| before.strip_suffix(cue).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
+        let interval = INTERVAL_CUES.iter().any(|cue| is_cue(cue));
         if opens_line || (interval && !chained) {
             continue;
         }

@@ -45,3 +45,8 @@ fn months_and_weekdays_are_no_names() {
 fn a_text_in_capitals_has_no_names() {
     assert_eq!(names("THE CAT SAT ON THE MAT"), Vec::<String>::new());
 }
+
+#[test]
+fn the_word_lists_are_in_order() {
+    assert!(common::COMMON.is_sorted() && TITLES.is_sorted());
+}

@@ -29,6 +29,9 @@ pub(crate) struct Found {
 /// The dates of the expression at `tokens[at]`: one, or two for a range. Bare years need a context and are decided by
 /// [`is_year`].
 pub(crate) fn dates_at(tokens: &[Token<'_>], at: usize) -> Vec<Found> {
+    if at >= tokens.len() {
+        return Vec::new();
+    }
     if tokens[at].is_digits() {
         if let Some((date, end)) = numeric_date(tokens, at) {
             return vec![Found { date, start: at, end }];
@@ -223,10 +226,11 @@ pub(crate) fn is_year(tokens: &[Token<'_>], at: usize, counts_plural: bool) -> b
             || word_before.ends_with("'s")
             || word_before.ends_with("’s");
     let modifies = determined && after.is_some_and(Token::is_word);
-    let closes =
-        matches!(word_before, "of" | "and" | "to") && after.is_none_or(|token| token.is_sign(".,;)"));
+    let closes = matches!(word_before, "of" | "and" | "to" | "was" | "is")
+        && after.is_none_or(|token| token.is_sign(".,;)"));
     let titled = before.is_some_and(Token::is_capitalised);
-    bracketed
+    is_year_by_signs(tokens, at)
+        || bracketed
         || alone
         || opens
         || labelled
@@ -234,6 +238,19 @@ pub(crate) fn is_year(tokens: &[Token<'_>], at: usize, counts_plural: bool) -> b
         || closes
         || titled
         || YEAR_CUES.contains(&word_before)
+}
+
+/// Whether signs around the digits make them a year: "mid-1957", "ca. 1650", "1956's", "1650 – 18 August 1720".
+fn is_year_by_signs(tokens: &[Token<'_>], at: usize) -> bool {
+    let sign = at.checked_sub(1).map(|index| &tokens[index]);
+    let word = at.checked_sub(2).map(|index| tokens[index].lower()).unwrap_or_default();
+    let hyphen = sign.is_some_and(|sign| sign.is_sign("-–‑") && sign.touches() && tokens[at].touches());
+    let prefixed = hyphen && matches!(word.as_str(), "mid" | "early" | "late" | "pre" | "post");
+    let circa =
+        sign.is_some_and(|sign| sign.is_sign(".")) && matches!(word.as_str(), "ca" | "c" | "fl" | "b" | "d");
+    let possessive = tokens.get(at + 1).is_some_and(|mark| mark.is_sign("'’") && mark.touches());
+    let dated = range_joint(tokens, at + 1).filter(|next| *next < tokens.len());
+    prefixed || circa || possessive || dated.is_some_and(|next| !dates_at(tokens, next).is_empty())
 }
 
 /// The time of day at `tokens[at]`, in seconds after midnight: "14:30", "2:30 pm", "2 p.m.".

@@ -214,6 +214,13 @@ fn in_words(tokens: &[Token<'_>], at: usize) -> Option<Measure> {
     if found.end == at + 1 && tokens[at].lower() == "one" && !context::one_counts(tokens, at) {
         return None;
     }
+    // "League One", "the First Division": a number with a capital inside a name.
+    let capital =
+        |index: Option<usize>| index.and_then(|at| tokens.get(at)).is_some_and(Token::is_capitalised);
+    let before = at.checked_sub(1).filter(|before| tokens[*before].is_word());
+    if before.is_some() && capital(Some(at)) && (capital(before) || capital(Some(found.end))) {
+        return None;
+    }
     let parts =
         ["third", "thirds", "quarter", "quarters", "half", "halves", "fifth", "fifths", "tenth", "tenths"];
     let next = tokens.get(found.end).map(Token::lower).unwrap_or_default();

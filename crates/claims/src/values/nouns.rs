@@ -1,21 +1,25 @@
 //! What a number counts: the noun behind it.
 
 use super::token::{Gap, Token};
+use crate::lookup::in_sorted;
 
 /// How many words after the number may belong to what it counts.
 const REACH_WORDS: usize = 4;
 
 /// Words that end what a number counts.
 const STOPS: &[&str] = &[
-    "of", "in", "on", "at", "to", "from", "by", "for", "with", "and", "or", "but", "nor", "as", "than",
-    "that", "which", "who", "whom", "whose", "when", "where", "while", "if", "the", "a", "an", "is", "are",
-    "was", "were", "be", "been", "has", "have", "had", "do", "does", "did", "will", "would", "can", "could",
-    "may", "might", "must", "shall", "should", "not", "he", "she", "it", "they", "we", "you", "i", "his",
-    "her", "its", "their", "our", "this", "these", "those", "there", "then", "after", "before", "during",
-    "since", "until", "between", "per", "into", "over", "under", "about", "through", "across", "more",
-    "less", "fewer", "ago", "later", "earlier", "each", "every", "both", "only", "also", "because",
-    "although", "though", "so", "within", "without", "against", "among", "around", "out", "up", "down",
+    "a", "about", "across", "after", "against", "ago", "also", "although", "among", "an", "and", "are",
+    "around", "as", "at", "be", "because", "been", "before", "between", "both", "but", "by", "can", "could",
+    "did", "do", "does", "down", "during", "each", "earlier", "every", "fewer", "for", "from", "had", "has",
+    "have", "he", "her", "his", "i", "if", "in", "into", "is", "it", "its", "later", "less", "may", "might",
+    "more", "must", "nor", "not", "of", "on", "only", "or", "our", "out", "over", "per", "shall", "she",
+    "should", "since", "so", "than", "that", "the", "their", "then", "there", "these", "they", "this",
+    "those", "though", "through", "to", "under", "until", "up", "was", "we", "were", "when", "where",
+    "which", "while", "who", "whom", "whose", "will", "with", "within", "without", "would", "you",
 ];
+
+#[cfg(test)]
+pub(crate) const SORTED: &[&str] = STOPS;
 
 /// Plurals and their singulars that no suffix rule gives.
 const IRREGULAR: &[(&str, &str)] = &[
@@ -89,7 +93,7 @@ pub(crate) fn is_plural(word: &str) -> bool {
 pub(crate) fn noun_after(tokens: &[Token<'_>], at: usize) -> Option<String> {
     let follows = |token: &&Token<'_>| {
         let hyphen = token.is_sign("-‑") && token.touches();
-        hyphen || (token.is_word() && token.gap != Gap::Line && !STOPS.contains(&token.lower().as_str()))
+        hyphen || (token.is_word() && token.gap != Gap::Line && !in_sorted(STOPS, &token.lower()))
     };
     let words: Vec<String> = tokens[at.min(tokens.len())..]
         .iter()
@@ -99,7 +103,10 @@ pub(crate) fn noun_after(tokens: &[Token<'_>], at: usize) -> Option<String> {
         .map(|token| token.lower().trim_end_matches("'s").trim_end_matches("’s").to_owned())
         .collect();
     let head = words.iter().find(|word| is_plural(word));
-    let first = words.iter().find(|word| !word.ends_with("est") && !word.ends_with("ly"));
+    let first = words.iter().find(|word| {
+        let skipped = matches!(word.as_str(), "known" | "ever" | "most" | "recorded" | "official");
+        !skipped && !word.ends_with("est") && !word.ends_with("ly")
+    });
     head.or(first).map(|word| singular(word))
 }
 
@@ -119,5 +126,5 @@ pub(crate) fn noun_after_of(tokens: &[Token<'_>], at: usize) -> Option<String> {
 
 /// Whether a lower-case word cannot be part of what a number counts.
 pub(crate) fn is_stop(word: &str) -> bool {
-    STOPS.contains(&word)
+    in_sorted(STOPS, word)
 }

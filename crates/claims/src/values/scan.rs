@@ -4,7 +4,7 @@ use super::dates::{dates_at, is_year, range_joint, time_at};
 use super::measure::{Measure, measure_at, noun_of};
 use super::token::{Token, tokens};
 use super::{Amount, Approximation, Date, Value, ValueKind};
-use super::{context, nouns};
+use super::{context, nouns, words};
 use groundline_types::Span;
 
 /// Finds the numbers, dates, times and quantities of `text`, in order and without overlap. Linear in the length of `text`.
@@ -21,9 +21,21 @@ pub fn find_values(text: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
-        at = step(&tokens, at, &mut found);
+        at = if may_start(&tokens, at) { step(&tokens, at, &mut found) } else { at + 1 };
     }
     found
+}
+
+/// Whether a value or an address may start at `tokens[at]`: most words are passed over here, at little cost.
+fn may_start(tokens: &[Token<'_>], at: usize) -> bool {
+    let token = &tokens[at];
+    if !token.is_word() {
+        return true;
+    }
+    let joined = tokens.get(at + 1).is_some_and(|next| next.touches());
+    joined
+        || token.text.len() == 3 && token.text.bytes().all(|b| b.is_ascii_uppercase())
+        || words::may_start(&token.lower())
 }
 
 /// Reads what starts at `tokens[at]` and gives the index after it.
@@ -114,8 +126,16 @@ fn dotted(tokens: &[Token<'_>], at: usize) -> bool {
 /// Two values joined by a dash or "to"; the first takes scale, unit and century from the second.
 fn range(tokens: &[Token<'_>], first: &Measure, found: &mut Vec<Value>) -> Option<usize> {
     let joint = range_joint(tokens, first.end)?;
-    let second = measure_at(tokens, joint)?;
     let dash = !tokens[joint - 1].is_word();
+    if dash && let Some(found_short) = season(tokens, first, joint) {
+        found.extend(found_short);
+        return Some(joint + 1);
+    }
+    // "1650 - 18 August 1720": what follows the dash is a date of its own.
+    if !dates_at(tokens, joint).is_empty() {
+        return None;
+    }
+    let second = measure_at(tokens, joint)?;
     if let (Some(4), Some(digits), true) = (first.plain, second.plain, dash)
         && let Some((from, to)) = year_range(first, &second, digits)
     {
@@ -161,6 +181,25 @@ fn with_amount(kind: &ValueKind, amount: Amount) -> ValueKind {
         ValueKind::Quantity { unit, .. } => ValueKind::Quantity { amount, unit },
         _ => ValueKind::Number(amount),
     }
+}
+
+/// "2007–08": two years, the second in two digits.
+fn season(tokens: &[Token<'_>], first: &Measure, joint: usize) -> Option<[Value; 2]> {
+    let (Some(4), ValueKind::Number(from)) = (first.plain, &first.kind) else { return None };
+    let short =
+        tokens.get(joint).filter(|token| token.is_digits() && token.text.len() == 2 && token.touches())?;
+    if tokens.get(joint + 1).is_some_and(|next| next.touches() && !next.is_sign(".,;:)]'’\"”")) {
+        return None;
+    }
+    let from = from.value as i32;
+    let last: i32 = short.text.parse().ok()?;
+    let to = from / 100 * 100 + last + if last < from % 100 && last == 0 { 100 } else { 0 };
+    let years = super::calendar::YEARS;
+    let plausible = years.contains(&from) && years.contains(&to) && from < to;
+    plausible.then(|| {
+        let date = |year| ValueKind::Date(Date::of_year(year));
+        [value(tokens, first.start, first.end, date(from)), value(tokens, joint, joint + 1, date(to))]
+    })
 }
 
 /// "1914-1918", "1914–18".

@@ -200,8 +200,7 @@ pub(crate) fn spelled(tokens: &[Token<'_>], start: usize) -> Option<Spelled> {
         sum.group = 1.0;
         at += 1;
     }
-    loop {
-        let Some(lower) = word(at) else { break };
+    while let Some(lower) = word(at) {
         if tokens[at].gap == Gap::Line && at > start {
             break;
         }
@@ -217,7 +216,7 @@ pub(crate) fn spelled(tokens: &[Token<'_>], start: usize) -> Option<Spelled> {
         at = skip_joint(tokens, at, &sum);
     }
     // A joint was skipped with nothing behind it: "twenty-" or "hundred and".
-    while at > start && !word(at - 1).is_some_and(|lower| part_or_ordinal(&lower).is_some()) {
+    while at > start && word(at - 1).is_none_or(|lower| part_or_ordinal(&lower).is_none()) {
         at -= 1;
     }
     if !sum.any {
@@ -265,4 +264,78 @@ pub(crate) fn spelled_year(tokens: &[Token<'_>], start: usize) -> Option<(i32, u
         return None;
     }
     Some((i32::try_from(century).ok()? * 100 + value as i32, rest.end))
+}
+
+/// The words that a number, a date or a sign may start with, besides ordinals in "th".
+const STARTS: &[&str] = &[
+    "a",
+    "ad",
+    "an",
+    "apr",
+    "april",
+    "aug",
+    "august",
+    "ce",
+    "dec",
+    "december",
+    "eight",
+    "eighteen",
+    "eighty",
+    "eleven",
+    "feb",
+    "february",
+    "fifteen",
+    "fifty",
+    "first",
+    "five",
+    "forty",
+    "four",
+    "fourteen",
+    "half",
+    "jan",
+    "january",
+    "jul",
+    "july",
+    "jun",
+    "june",
+    "mar",
+    "march",
+    "may",
+    "minus",
+    "negative",
+    "nine",
+    "nineteen",
+    "ninety",
+    "nov",
+    "november",
+    "oct",
+    "october",
+    "one",
+    "second",
+    "sep",
+    "sept",
+    "september",
+    "seven",
+    "seventeen",
+    "seventy",
+    "six",
+    "sixteen",
+    "sixty",
+    "ten",
+    "third",
+    "thirteen",
+    "thirty",
+    "three",
+    "twelve",
+    "twenty",
+    "two",
+    "zero",
+];
+
+#[cfg(test)]
+pub(crate) const SORTED: &[&str] = STARTS;
+
+/// Whether a lower-case word may be the first of a value.
+pub(crate) fn may_start(lower: &str) -> bool {
+    lower.ends_with("th") || crate::lookup::in_sorted(STARTS, lower)
 }

@@ -77,6 +77,7 @@ fn list_items_are_sentences_without_their_marks() {
         ("1.\nOne cat", &[("S", "One cat", "One cat")]),
         ("1903. It was a year.", &[("S", "1903.", "1903."), ("S", "It was a year.", "It was a year.")]),
         ("42.", &[("S", "42.", "42.")]),
+        ("Its answer is\n\n7.", &[("S", "Its answer is", "Its answer is"), ("S", "7.", "7.")]),
         (
             "Facts:\n• One cat\n• Two dogs",
             &[("H", "Facts:", "Facts:"), ("S", "One cat", "One cat"), ("S", "Two dogs", "Two dogs")],
