@@ -225,16 +225,25 @@ fn finish(tokens: &[Token<'_>], measure: &Measure) -> Value {
             let approximation = if about { approximation } else { Approximation::Exact };
             return Value { approximation, ..value(tokens, start, end, kind) };
         }
-        let names = noun.is_none() && context::follows_name(tokens, measure.number, digits);
-        if names {
+        if noun.is_none() && context::follows_name(tokens, measure.number, digits) {
             return value(tokens, start, end, ValueKind::Identifier);
         }
+    }
+    if noun.is_none() && is_version(tokens, measure) {
+        return value(tokens, start, end, ValueKind::Identifier);
     }
     let approximation = match measure.kind {
         ValueKind::Ordinal(_) | ValueKind::Identifier => Approximation::Exact,
         _ => context::approximation(tokens, start, end),
     };
     Value { approximation, noun, ..value(tokens, start, end, measure.kind.clone()) }
+}
+
+/// "Python 3.10": a decimal right behind a name, without unit or noun, is no number. 3.10 comes after 3.9.
+fn is_version(tokens: &[Token<'_>], measure: &Measure) -> bool {
+    let ValueKind::Number(amount) = measure.kind else { return false };
+    let bare = measure.start == measure.number && measure.end == measure.number + 3;
+    bare && amount.resolution < 1.0 && context::follows_name(tokens, measure.number, 0)
 }
 
 fn value(tokens: &[Token<'_>], start: usize, end: usize, kind: ValueKind) -> Value {

@@ -137,6 +137,7 @@ fn names_with_digits_are_identifiers() {
         ("1. He ran", &["id"]),
         ("the Boeing 747", &["id"]),
         ("in 3D", &["id"]),
+        ("It needs Python 3.10 or newer.", &["id"]),
         ("10.0.0.1", &["id"]),
     ]);
 }
