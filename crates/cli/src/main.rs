@@ -1,2 +1,18 @@
-//! The groundline command.
-fn main() {}
+//! The `groundline` command.
+
+mod app;
+mod args;
+mod check;
+mod config_command;
+mod console;
+mod failure;
+mod input;
+mod interrupt;
+mod methods_command;
+mod models_command;
+mod output;
+mod progress;
+
+fn main() -> std::process::ExitCode {
+    app::run()
+}

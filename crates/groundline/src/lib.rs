@@ -1,1 +1,61 @@
-//! Hallucination detection as a library: check a response against its sources.
+//! Groundline as a library: check what a language model says against its sources.
+//!
+//! One call goes from a request to a result. The response is split into sentences, each is compared with the sources by a
+//! model for natural-language inference, and each gets a verdict: supported, contradicted or not mentioned, with its
+//! probability and its evidence.
+//!
+//! ```
+//! use groundline::{CheckRequest, Checker, Config, Verdict};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), groundline::Problem> {
+//!     let source = "Marie Curie was born in Warsaw. She won the Nobel Prize in Physics in 1903.";
+//!     let response = "Marie Curie was born in Warsaw. She won the Nobel Prize in Physics in 1905.";
+//!
+//!     let checker = Checker::embedded(Config::default())?;
+//!     let result = checker.check(CheckRequest::new(response, source)).await?;
+//!
+//!     assert_eq!(result.sentences[0].verdict, Some(Verdict::Supported));
+//!     assert_eq!(result.sentences[1].verdict, Some(Verdict::Contradicted));
+//!     assert_eq!(result.verdict, Some(Verdict::Contradicted));
+//!     assert!(result.alert);
+//!     for sentence in &result.sentences {
+//!         println!("{:?} {}", sentence.verdict, &response[sentence.start..sentence.end]);
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! - [`Checker`] loads the model once and may be cloned and shared; checks that run at once share batches.
+//! - [`CheckRequest`] has more than texts: several sources, methods, facts, a deadline; [`CheckResult`] is also the JSON that
+//!   the command line and the services give (schema `groundline.check/1`).
+//! - [`Config`] has every setting; [`ConfigLayers`] puts it together from a file, the environment and overrides.
+//! - Every error is a [`Problem`]: a stable [`Code`] and a sentence that says what was found and what to do.
+//!
+//! What could not be scored is never called supported: a deadline or a failure leaves sentences without a verdict, and the
+//! result says so with `status`, `coverage` and a reason.
+//!
+//! Invariant of absence: this crate knows no HTTP and no terminal.
+
+mod checker;
+mod config;
+mod fingerprint;
+mod models;
+
+pub use checker::Checker;
+pub use config::{
+    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, IsaChoice, LimitsConfig,
+    ModelConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS, WorkerConfig, default_toml,
+};
+pub use groundline_coordinator::{CancelToken, CheckObserver, Progress, Stage};
+pub use groundline_detectors::{DetectorOptions, MethodInfo, methods, resolve as resolve_methods};
+pub use groundline_inference::{Comparison, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport};
+pub use groundline_types::{
+    CheckRequest, CheckResult, Code, Lane, ModelFacts, OffsetUnit, Problem, SentenceResult, Source, Status,
+    Verdict,
+};
+pub use groundline_verdict::VerdictPolicy;
+pub use models::{
+    FoundModel, ModelDetails, Verification, describe_model, find_model, list_models, load_model,
+    model_folders, verify_model,
+};

@@ -1,0 +1,107 @@
+//! From the command line to a command and its exit status.
+
+use crate::args::{CheckArgs, Cli, Command};
+use crate::check::check;
+use crate::console::Console;
+use crate::failure::{EXIT_OK, Failure};
+use crate::interrupt::Interrupts;
+use crate::output::Sink;
+use crate::{config_command, methods_command, models_command};
+use clap::Parser;
+use groundline::{ColorMode, Config, ConfigLayers};
+use groundline_types::{Code, Problem};
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// Threads for actors and timers; the engine has a pool of its own.
+const RUNTIME_THREADS: usize = 2;
+
+/// Runs the command that was typed.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    start_logging(cli.global.verbose);
+    let color = cli.global.color.map_or(ColorMode::Auto, ColorMode::from);
+    let mut console = Console::new(color, cli.global.quiet);
+    let status = match dispatch(cli, &mut console) {
+        Ok(status) => status,
+        Err(failure) => {
+            console.clear();
+            console.fail(&failure);
+            failure.exit_status()
+        }
+    };
+    ExitCode::from(status)
+}
+
+/// Warnings by default; RUST_LOG decides where it is set.
+fn start_logging(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let logging = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    logging.with_ansi(false).compact().init();
+}
+
+fn dispatch(cli: Cli, console: &mut Console) -> Result<u8, Failure> {
+    if let Command::Config(command) = &cli.command {
+        config_command::run(command, &mut Sink::stdout())?;
+        return Ok(EXIT_OK);
+    }
+    let mut layers = ConfigLayers::default().environment(environment());
+    if let Some(path) = &cli.global.config {
+        layers = layers.file(path);
+    }
+    if let Some(color) = cli.global.color {
+        layers = layers.set("output.color", ColorMode::from(color).name());
+    }
+    match cli.command {
+        Command::Config(_) => Ok(EXIT_OK),
+        Command::Methods => {
+            methods_command::run(&mut Sink::stdout())?;
+            Ok(EXIT_OK)
+        }
+        Command::Models(args) => models_command::run(args, layers, &mut Sink::stdout()),
+        Command::Check(args) => {
+            let config = with_options(layers, &args).load()?;
+            run_check(*args, config, console)
+        }
+    }
+}
+
+/// Variables that are UTF-8; no option needs another.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)))
+}
+
+/// Options of the command line win over everything else.
+fn with_options(mut layers: ConfigLayers, args: &CheckArgs) -> ConfigLayers {
+    if let Some(threads) = args.threads {
+        layers = layers.set("engine.threads", threads as u64);
+    }
+    if let Some(model) = &args.model {
+        layers = layers.set("model.name", model.as_str());
+    }
+    if !args.labels.is_empty() {
+        layers = layers.set("model.labels", args.labels.clone());
+    }
+    if let Some(offsets) = args.offsets {
+        layers = layers.set("output.offsets", offsets.name());
+    }
+    layers
+}
+
+fn run_check(args: CheckArgs, config: Config, console: &mut Console) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(RUNTIME_THREADS)
+        .enable_all()
+        .build()
+        .map_err(|error| Problem::new(Code::INTERNAL, format!("cannot start the runtime: {error}")))?;
+    let interrupts = Interrupts::listen(runtime.handle())?;
+    let outcome = runtime.block_on(check(args, config, console, interrupts));
+    // What still runs (an engine in the middle of a batch) has no reader any more.
+    runtime.shutdown_background();
+    outcome
+}

@@ -1,0 +1,133 @@
+//! What can be typed.
+
+mod check;
+
+pub(crate) use check::CheckArgs;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use groundline::ColorMode;
+use std::path::PathBuf;
+
+/// Check what a language model says against its sources.
+///
+/// Groundline reads a response sentence by sentence and says which sentences the sources support, which they contradict
+/// and which they do not mention, with the evidence next to each. The model ships with it: no network, no account.
+#[derive(Debug, Parser)]
+#[command(name = "groundline", version, propagate_version = true, after_help = AFTER_HELP, after_long_help = AFTER_HELP)]
+#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  groundline check --source article.txt --response summary.txt
+  groundline check answers.jsonl --json > verdicts.jsonl
+  groundline check --source-text 'Marie Curie was born in Warsaw.' --claim 'She was born in France.'
+
+Exit status: 0 fine; 1 a response is below --fail-under; 2 bad input or usage; 70 internal error;
+75 device lost; 130 ended by Ctrl-C.";
+
+/// Heading of the options of every command.
+const GLOBAL: &str = "Options of every command";
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArgs {
+    /// Read settings from this TOML file
+    ///
+    /// `groundline config default` prints one with every option. Environment variables (GROUNDLINE_…) win over the file,
+    /// options on the command line win over both.
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// When to colour [default: auto: on a terminal, unless NO_COLOR is set]
+    #[arg(long, global = true, value_name = "WHEN", help_heading = GLOBAL)]
+    pub(crate) color: Option<ColorArg>,
+
+    /// Say nothing on standard error but errors: no progress bar, no estimates
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
+    pub(crate) quiet: bool,
+
+    /// Log what happens to standard error; twice for more. RUST_LOG is honoured
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ColorArg {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<ColorArg> for ColorMode {
+    fn from(color: ColorArg) -> Self {
+        match color {
+            ColorArg::Auto => ColorMode::Auto,
+            ColorArg::Always => ColorMode::Always,
+            ColorArg::Never => ColorMode::Never,
+        }
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(Box<CheckArgs>),
+    Models(ModelsArgs),
+    /// List the methods that a check can use
+    Methods,
+    /// Print every option with its default, or check a configuration file
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+/// List the models that are found, or verify one.
+///
+/// A model is a Hugging Face folder of the DeBERTa-v2 or -v3 family, fine-tuned for natural-language inference:
+/// config.json, tokenizer.json and safetensors weights.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  groundline models                              what is found, and where
+  groundline models verify                       load the default model and compare it with its reference
+  groundline models verify ./my-deberta-mnli     the same for a folder of your own")]
+pub(crate) struct ModelsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ModelsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// List the models that are found (what `groundline models` does)
+    List,
+    /// Load a model, check its files, and compare its numbers with its golden.json where it has one
+    Verify {
+        /// A name as listed, or a folder [default: the model that a check would use]
+        #[arg(value_name = "NAME|DIR")]
+        model: Option<String>,
+        /// Label names in logit order, where the checkpoint's own say nothing
+        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        labels: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print a configuration file with every option, its meaning and its default
+    #[command(after_help = "Example:\n  groundline config default > groundline.toml")]
+    Default,
+    /// Say whether a configuration file is right, and what is wrong where it is not
+    #[command(after_help = "Example:\n  groundline config check groundline.toml")]
+    Check {
+        /// The file, or - for standard input
+        file: PathBuf,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! A result as text for people.
+
+use super::{Palette, matrix, one_line, push, width, wrap};
+use groundline_types::{
+    CheckResult, EvidenceResult, FactResult, MethodStatus, OffsetUnit, Probability, SentenceResult,
+    SentenceStatus, Status, Verdict,
+};
+
+/// How text is laid out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    /// Colours.
+    pub(crate) palette: Palette,
+    /// Columns to write.
+    pub(crate) columns: usize,
+    /// Pieces of evidence under a sentence.
+    pub(crate) evidence: usize,
+    /// The unit of the offsets in the result.
+    pub(crate) offsets: OffsetUnit,
+}
+
+/// Columns of `  ✗ contradicted   0.02  `, where sentences start.
+const INDENT: usize = 25;
+/// Below this width a sentence starts on a line of its own.
+const WIDE_COLUMNS: usize = 72;
+/// Where sentences start on a narrow terminal.
+const NARROW_INDENT: usize = 6;
+
+/// Sentences by verdict, over one or many responses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// Sentences that the sources support.
+    pub(crate) supported: usize,
+    /// Sentences that they contradict.
+    pub(crate) contradicted: usize,
+    /// Sentences that they do not mention.
+    pub(crate) not_mentioned: usize,
+    /// Checkable sentences without a verdict.
+    pub(crate) unchecked: usize,
+    /// Distinct pairs scored.
+    pub(crate) pairs: usize,
+}
+
+impl Totals {
+    /// The numbers of one result.
+    pub(crate) fn of(result: &CheckResult) -> Self {
+        let mut totals = Self { pairs: result.usage.pairs, ..Self::default() };
+        for sentence in &result.sentences {
+            match (sentence.verdict, sentence.status) {
+                (Some(Verdict::Supported), _) => totals.supported += 1,
+                (Some(Verdict::Contradicted), _) => totals.contradicted += 1,
+                (Some(Verdict::NotMentioned), _) => totals.not_mentioned += 1,
+                (None, SentenceStatus::Abstained) => {}
+                (None, _) => totals.unchecked += 1,
+            }
+        }
+        totals
+    }
+
+    /// Adds another's numbers.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.supported += other.supported;
+        self.contradicted += other.contradicted;
+        self.not_mentioned += other.not_mentioned;
+        self.unchecked += other.unchecked;
+        self.pairs += other.pairs;
+    }
+
+    /// `3 supported, 1 contradicted, 0 not mentioned · 24 pairs · 0.8 s`.
+    pub(crate) fn line(self, palette: Palette, seconds: f64) -> String {
+        let paint = |verdict, count: usize, name| {
+            let text = format!("{count} {name}");
+            if count > 0 { palette.verdict(Some(verdict), &text) } else { palette.dim(&text) }
+        };
+        let mut line = [
+            paint(Verdict::Supported, self.supported, "supported"),
+            paint(Verdict::Contradicted, self.contradicted, "contradicted"),
+            paint(Verdict::NotMentioned, self.not_mentioned, "not mentioned"),
+        ]
+        .join(", ");
+        if self.unchecked > 0 {
+            line += ", ";
+            line += &palette.warn(&format!("{} not checked", self.unchecked));
+        }
+        line + &palette.dim(&format!(" · {} pairs · {seconds:.1} s", self.pairs))
+    }
+}
+
+/// The whole result: header, sentences, matrix, notes, summary, and an empty line.
+pub(crate) fn render_result(result: &CheckResult, layout: &Layout) -> String {
+    let mut out = header(result, layout.palette);
+    for sentence in &result.sentences {
+        render_sentence(&mut out, sentence, layout);
+    }
+    if let Some(matrix) = &result.matrix {
+        out.push('\n');
+        out.push_str(&matrix::render(matrix, &result.sentences, layout));
+    }
+    render_notes(&mut out, result, layout);
+    out.push_str("  ");
+    out.push_str(&Totals::of(result).line(layout.palette, result.timings.total_ms / 1000.0));
+    out.push_str("\n\n");
+    out
+}
+
+fn header(result: &CheckResult, palette: Palette) -> String {
+    let verdict = match (result.verdict, result.status) {
+        (Some(verdict), Status::Partial) => format!("{} (partly checked)", verdict_name(Some(verdict))),
+        (Some(verdict), _) => verdict_name(Some(verdict)).to_owned(),
+        (None, Status::Failed) => "not checked".to_owned(),
+        (None, _) => "nothing to check".to_owned(),
+    };
+    let mut parts = vec![palette.bold(&one_line(&result.id)), palette.verdict(result.verdict, &verdict)];
+    let numbers =
+        [("min", result.scores.min), ("mean", result.scores.mean), ("weighted", result.scores.weighted)];
+    let shown = numbers.iter().filter_map(|(name, score)| Some(format!("{name} {:.2}", (*score)?.get())));
+    parts.extend(shown);
+    if let Some(coverage) = result.coverage {
+        // Rounded down: 199 of 200 sentences are not "100 %".
+        parts.push(format!("coverage {:.0} %", (coverage * 100.0).floor()));
+    }
+    parts.join("  ") + "\n"
+}
+
+fn verdict_name(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::Supported) => "supported",
+        Some(Verdict::Contradicted) => "contradicted",
+        Some(Verdict::NotMentioned) => "not mentioned",
+        None => "not checked",
+    }
+}
+
+fn mark(verdict: Option<Verdict>, status: SentenceStatus) -> &'static str {
+    match (verdict, status) {
+        (Some(Verdict::Supported), _) => "✓",
+        (Some(Verdict::Contradicted), _) => "✗",
+        (Some(Verdict::NotMentioned), _) => "?",
+        (None, SentenceStatus::Failed) => "!",
+        (None, _) => "·",
+    }
+}
+
+/// `✓ supported      0.98`, 21 columns.
+fn label(
+    verdict: Option<Verdict>,
+    status: SentenceStatus,
+    support: Option<Probability>,
+    palette: Palette,
+) -> String {
+    let name = format!("{} {:<14}", mark(verdict, status), verdict_name(verdict));
+    let support = support.map_or_else(|| "    ".to_owned(), |support| format!("{:.2}", support.get()));
+    format!("{} {support}", palette.verdict(verdict, &name))
+}
+
+fn render_sentence(out: &mut String, sentence: &SentenceResult, layout: &Layout) {
+    let palette = layout.palette;
+    let text = one_line(&sentence.text);
+    let label = label(sentence.verdict, sentence.status, sentence.support_probability, palette);
+    let dimmed = sentence.status == SentenceStatus::Abstained;
+    render_labelled(out, &label, &text, dimmed, layout);
+    if let Some(detail) = &sentence.detail {
+        render_lines(out, &one_line(detail), layout, |line| palette.warn(line));
+    }
+    for evidence in sentence.evidence.iter().take(layout.evidence) {
+        render_evidence(out, evidence, sentence.verdict, layout);
+    }
+    for fact in &sentence.facts {
+        render_fact(out, fact, layout);
+    }
+}
+
+fn render_labelled(out: &mut String, label: &str, text: &str, dimmed: bool, layout: &Layout) {
+    let indent = indent(layout);
+    out.push_str("  ");
+    out.push_str(label);
+    let mut lines = wrap(text, layout.columns.saturating_sub(indent)).into_iter();
+    if indent == INDENT {
+        out.push_str("  ");
+    } else {
+        out.push('\n');
+        out.push_str(&" ".repeat(indent));
+    }
+    let paint = |line: &str| if dimmed { layout.palette.dim(line) } else { line.to_owned() };
+    out.push_str(&paint(&lines.next().unwrap_or_default()));
+    out.push('\n');
+    for line in lines {
+        out.push_str(&" ".repeat(indent));
+        out.push_str(&paint(&line));
+        out.push('\n');
+    }
+}
+
+fn indent(layout: &Layout) -> usize {
+    if layout.columns >= WIDE_COLUMNS { INDENT } else { NARROW_INDENT }
+}
+
+fn render_lines(out: &mut String, text: &str, layout: &Layout, paint: impl Fn(&str) -> String) {
+    let indent = indent(layout);
+    for line in wrap(text, layout.columns.saturating_sub(indent)) {
+        out.push_str(&" ".repeat(indent));
+        out.push_str(&paint(&line));
+        out.push('\n');
+    }
+}
+
+/// `source-1 bytes 0..52 entails 0.98: “quote”`.
+fn render_evidence(out: &mut String, evidence: &EvidenceResult, verdict: Option<Verdict>, layout: &Layout) {
+    let finding = match verdict {
+        Some(Verdict::Supported) => format!("entails {:.2}", evidence.support_probability.get()),
+        Some(Verdict::Contradicted) => format!("contradicts {:.2}", evidence.contradiction_probability.get()),
+        _ => format!("nearest, entails {:.2}", evidence.support_probability.get()),
+    };
+    let unit = match layout.offsets {
+        OffsetUnit::Bytes => "bytes",
+        OffsetUnit::Chars => "characters",
+        OffsetUnit::Utf16 => "UTF-16 units",
+    };
+    let (source, quote) = (one_line(&evidence.source), one_line(&evidence.text));
+    let text = format!("{source} {unit} {}..{} {finding}: “{quote}”", evidence.start, evidence.end);
+    render_lines(out, &text, layout, |line| layout.palette.dim(line));
+}
+
+fn render_fact(out: &mut String, fact: &FactResult, layout: &Layout) {
+    let support = fact.support_probability.map_or_else(String::new, |p| format!(" {:.2}", p.get()));
+    let mark = mark(fact.verdict, fact.status);
+    let text = format!("{mark}{support} {}", one_line(&fact.text));
+    render_lines(out, &text, layout, |line| layout.palette.verdict(fact.verdict, line));
+}
+
+/// Notes of the result, and methods that gave no number, once each.
+fn render_notes(out: &mut String, result: &CheckResult, layout: &Layout) {
+    let failed = result.methods.iter().filter(|(_, method)| method.status == MethodStatus::Failed);
+    let reasons = failed.filter_map(|(name, method)| {
+        let reason = method.reason.as_ref()?;
+        Some((reason.code, format!("method {name}: {}", reason.message), None))
+    });
+    let notes = result.notes.iter().map(|note| (note.code, note.message.clone(), note.location.clone()));
+    for (code, message, location) in notes.chain(reasons) {
+        let place = location.map(|place| format!(" ({})", one_line(&place))).unwrap_or_default();
+        let title = format!("note[{code}]:");
+        let text = format!("{}{place}", one_line(&message));
+        let first = layout.columns.saturating_sub(3 + width(&title));
+        for (index, line) in wrap(&text, first).iter().enumerate() {
+            let lead = if index == 0 { layout.palette.bold(&title) } else { " ".repeat(width(&title)) };
+            push(out, format_args!("  {lead} {line}\n"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+use super::*;
+use crate::output::sample::{RESULT, result};
+
+fn layout(columns: usize, colored: bool) -> Layout {
+    Layout { palette: Palette { colored }, columns, evidence: 1, offsets: OffsetUnit::Bytes }
+}
+
+fn plain(columns: usize) -> String {
+    let mut sample = result(RESULT);
+    sample.matrix = None;
+    render_result(&sample, &layout(columns, false))
+}
+
+const WIDE: &str = "\
+curie␛[31m  contradicted (partly checked)  min 0.02  mean 0.50  weighted 0.40  coverage 75 %
+  ✓ supported      0.98  Marie Curie was born in Warsaw.
+                         bio.txt bytes 0..34 entails 0.98: “Marie Curie was born
+                         in Warsaw<U+202E> in 1867.”
+  ✗ contradicted   0.02  She won the Nobel Prize in Physics in 1905 together
+                         with her husband Pierre and Henri Becquerel.
+                         1905 is not 1903
+                         bio.txt bytes 35..80 contradicts 0.90: “The Nobel Prize
+                         in Physics of 1903 went to them.”
+  ? not mentioned  0.10  She liked tea.
+                         ? 0.10 She liked tea.
+  · not checked          Anything else?
+  ! not checked          She was happy.
+                         the deadline passed
+  note[GL2002]: the deadline passed before every claim was checked (response)
+  1 supported, 1 contradicted, 1 not mentioned, 1 not checked · 24 pairs · 0.8 s
+
+";
+
+#[test]
+fn a_result_reads_from_top_to_bottom() {
+    let text = plain(80);
+    assert_eq!(text, WIDE, "\n{text}");
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for columns in [40, 60, 72, 100] {
+        for line in plain(columns).lines().skip(1).filter(|line| !line.contains(" pairs · ")) {
+            assert!(width(line) <= columns, "{columns}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_narrow_terminal_gives_sentences_a_line_of_their_own() {
+    let text = plain(50);
+    assert!(text.contains("  ✓ supported      0.98\n      Marie Curie was born in Warsaw.\n"), "{text}");
+}
+
+#[test]
+fn colour_is_all_that_colour_changes_and_text_brings_no_escape_of_its_own() {
+    let colored = render_result(&result(RESULT), &layout(80, true));
+    assert!(colored.contains("\u{1b}[1m\u{1b}[31m") || colored.contains("\u{1b}[1;31m"), "{colored:?}");
+    let stripped = anstream::adapter::strip_str(&colored).to_string();
+    assert_eq!(stripped, render_result(&result(RESULT), &layout(80, false)));
+    assert!(!stripped.contains('\u{1b}'));
+}
+
+#[test]
+fn nothing_to_check_says_so() {
+    let mut empty = result(RESULT);
+    (empty.status, empty.verdict, empty.coverage) = (Status::Abstained, None, None);
+    empty.scores = groundline_types::Scores::default();
+    assert!(render_result(&empty, &layout(80, false)).starts_with("curie␛[31m  nothing to check\n"));
+    empty.status = Status::Failed;
+    assert!(render_result(&empty, &layout(80, false)).starts_with("curie␛[31m  not checked\n"));
+}
+
+#[test]
+fn totals_add_up() {
+    let one = Totals::of(&result(RESULT));
+    assert_eq!((one.supported, one.contradicted, one.not_mentioned, one.unchecked), (1, 1, 1, 1));
+    let mut two = one;
+    two.add(one);
+    assert_eq!((two.supported, two.pairs), (2, 48));
+}

@@ -1,0 +1,83 @@
+use super::*;
+use groundline_coordinator::CancelToken;
+use groundline_testkit::{ToyEngine, ToyHooks};
+use groundline_types::{Code, Source, Status, Verdict};
+
+fn toy(config: Config) -> Checker {
+    Checker::with_engine(Arc::new(ToyEngine::new(ToyHooks::default())), config).unwrap()
+}
+
+fn request() -> CheckRequest {
+    CheckRequest::new("Marie Curie was born in Warsaw.", "Marie Curie was born in Warsaw.")
+}
+
+#[tokio::test]
+async fn a_request_becomes_a_result_with_its_configuration_named() {
+    let checker = toy(Config::default());
+    let result = checker.check(request()).await.unwrap();
+    assert_eq!((result.status, result.verdict), (Status::Scored, Some(Verdict::Supported)));
+    assert_eq!(result.config_hash, checker.config_hash());
+    assert_eq!(result.model.engine, checker.engine_name());
+    checker.shutdown().await;
+}
+
+#[tokio::test]
+async fn bad_requests_are_refused_with_their_codes() {
+    let checker = toy(Config::default());
+    let code = async |request| checker.check(request).await.unwrap_err().code;
+    assert_eq!(code(CheckRequest::new("  ", "S.")).await, Code::EMPTY_RESPONSE);
+    assert_eq!(code(CheckRequest::with_sources("R.", Vec::new())).await, Code::EMPTY_SOURCE);
+    assert_eq!(code(CheckRequest::new("R\0.", "S.")).await, Code::NUL_BYTE);
+    let mut unknown = request();
+    unknown.methods = vec!["entailmant".to_owned()];
+    assert_eq!(code(unknown).await, Code::UNKNOWN_METHOD);
+}
+
+#[tokio::test]
+async fn the_limits_of_the_configuration_hold() {
+    let mut config = Config::default();
+    config.limits.response_bytes = 10;
+    assert_eq!(toy(config).check(request()).await.unwrap_err().code, Code::TOO_LARGE);
+}
+
+#[tokio::test]
+async fn clones_share_one_checker_and_its_end() {
+    let checker = toy(Config::default());
+    let clone = checker.clone();
+    checker.check(request()).await.unwrap();
+    let again = clone.check(request()).await.unwrap();
+    assert!(again.usage.cache_hits > 0, "{:?}", again.usage);
+    checker.shutdown().await;
+    assert_eq!(clone.check(request()).await.unwrap_err().code, Code::INTERNAL);
+}
+
+#[tokio::test]
+async fn a_cancelled_check_answers_with_what_it_has() {
+    let cancel = CancelToken::default();
+    cancel.cancel();
+    let observer = CheckObserver { progress: None, cancel: Some(cancel) };
+    match toy(Config::default()).check_with(request(), observer).await {
+        Ok(result) => assert_ne!(result.status, Status::Scored),
+        Err(problem) => assert_eq!(problem.code, Code::CANCELLED),
+    }
+}
+
+#[test]
+fn a_configuration_out_of_range_is_refused_before_anything_starts() {
+    let mut config = Config::default();
+    config.verdict.support_threshold = 2.0;
+    let engine = Arc::new(ToyEngine::new(ToyHooks::default()));
+    assert_eq!(Checker::with_engine(engine, config).unwrap_err().code, Code::INVALID_CONFIG);
+    let mut config = Config::default();
+    config.model.name = "no-such-model".to_owned();
+    assert_eq!(Checker::embedded(config).unwrap_err().code, Code::MODEL_NOT_FOUND);
+}
+
+#[tokio::test]
+async fn several_sources_are_kept_apart() {
+    let source = |id: &str, text: &str| Source { id: Some(id.to_owned()), title: None, text: text.into() };
+    let sources = vec![source("a", "Tea is a drink."), source("b", "Marie Curie was born in Warsaw.")];
+    let request = CheckRequest::with_sources("Marie Curie was born in Warsaw.", sources);
+    let result = toy(Config::default()).check(request).await.unwrap();
+    assert_eq!(result.sentences[0].evidence[0].source, "b");
+}

@@ -1,0 +1,339 @@
+//! Every setting there is, in one struct.
+//!
+//! Layers, later ones win: built-in defaults, a TOML file, environment variables, overrides (command-line options). An
+//! unknown key is an error that names the nearest known one. [`OPTIONS`] is the inventory: each option with its unit and
+//! its reason; [`default_toml`] prints it.
+
+mod inventory;
+mod layers;
+mod render;
+
+pub use inventory::{OPTIONS, OptionInfo, SECTIONS};
+pub use layers::ConfigLayers;
+pub use render::default_toml;
+
+use groundline_coordinator::CoordinatorOptions;
+use groundline_detectors::DetectorOptions;
+use groundline_inference::cpu::Isa;
+use groundline_types::{Code, Limits, OffsetUnit, Problem};
+use groundline_verdict::VerdictPolicy;
+use groundline_worker::WorkerOptions;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Every setting. Meanings, units and reasons are in [`OPTIONS`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Which model answers.
+    pub model: ModelConfig,
+    /// How it computes.
+    pub engine: EngineConfig,
+    /// What is refused as too large.
+    pub limits: LimitsConfig,
+    /// How methods work.
+    pub detectors: DetectorOptions,
+    /// How reports become verdicts.
+    pub verdict: VerdictPolicy,
+    /// The pair-score cache.
+    pub cache: CacheConfig,
+    /// The part that takes a response from text to verdict.
+    pub coordinator: CoordinatorConfig,
+    /// The part that forms batches.
+    pub worker: WorkerConfig,
+    /// How results are shown.
+    pub output: OutputConfig,
+}
+
+/// Which model answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelConfig {
+    /// A name looked up in the model folders, or a path to a folder.
+    pub name: String,
+    /// Folders to look in before the standard ones.
+    pub dirs: Vec<PathBuf>,
+    /// Label names in logit order, where the checkpoint's own say nothing; empty: the checkpoint's.
+    pub labels: Vec<String>,
+    /// Premise tokens of a window of a source; 0: what the model folder says, else 350.
+    pub window_tokens: usize,
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self { name: "groundline-mini".to_owned(), dirs: Vec::new(), labels: Vec::new(), window_tokens: 0 }
+    }
+}
+
+/// How the model computes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EngineConfig {
+    /// Threads that compute; 0: one for each core.
+    pub threads: usize,
+    /// Instruction set.
+    pub isa: IsaChoice,
+}
+
+/// Which instruction set the kernels use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IsaChoice {
+    /// The best that the processor has.
+    #[default]
+    Auto,
+    /// At most AVX-512.
+    Avx512,
+    /// At most AVX2 with FMA.
+    Avx2,
+    /// Whatever the compiler makes of plain Rust.
+    Portable,
+}
+
+impl IsaChoice {
+    /// The highest instruction set to use.
+    pub(crate) fn cap(self) -> Option<Isa> {
+        match self {
+            IsaChoice::Auto => None,
+            IsaChoice::Avx512 => Some(Isa::Avx512),
+            IsaChoice::Avx2 => Some(Isa::Avx2),
+            IsaChoice::Portable => Some(Isa::Portable),
+        }
+    }
+}
+
+/// What is refused as too large, with [`Code::TOO_LARGE`]. Nothing is cut in silence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// Largest response.
+    pub response_bytes: usize,
+    /// Largest sum of all sources of a request.
+    pub source_bytes: usize,
+    /// Most sources of a request.
+    pub sources: usize,
+    /// Longest line of a JSONL file, and largest JSON document.
+    pub line_bytes: usize,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        let limits = Limits::default();
+        let (response_bytes, source_bytes) = (limits.response_bytes, limits.source_bytes);
+        let line_bytes = response_bytes + source_bytes;
+        Self { response_bytes, source_bytes, sources: limits.sources, line_bytes }
+    }
+}
+
+impl LimitsConfig {
+    /// The limits of a request.
+    pub fn request(&self) -> Limits {
+        Limits { response_bytes: self.response_bytes, source_bytes: self.source_bytes, sources: self.sources }
+    }
+}
+
+impl EngineConfig {
+    /// Threads that compute.
+    pub fn thread_count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            threads => threads,
+        }
+    }
+}
+
+/// The pair-score cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheConfig {
+    /// Memory for scores; 0 turns the cache off.
+    pub bytes: u64,
+}
+
+impl Default for CacheConfig {
+    fn default() -> Self {
+        Self { bytes: CoordinatorOptions::default().cache_bytes }
+    }
+}
+
+/// The part that takes a response from text to verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CoordinatorConfig {
+    /// Checks that run at once.
+    pub max_checks: usize,
+    /// Jobs of one check under way at once.
+    pub window_jobs: usize,
+    /// Estimated tokens of all jobs under way at once.
+    pub credit_tokens: usize,
+    /// How long a job may stay unanswered before it is sent again.
+    pub resend_after_ms: u64,
+    /// How often a job is sent before it is given up.
+    pub max_attempts: u32,
+    /// How long shutting down waits for running checks.
+    pub stop_timeout_ms: u64,
+}
+
+impl Default for CoordinatorConfig {
+    fn default() -> Self {
+        let options = CoordinatorOptions::default();
+        Self {
+            max_checks: options.max_checks,
+            window_jobs: options.window_jobs,
+            credit_tokens: options.credit_tokens,
+            resend_after_ms: milliseconds(options.resend_after),
+            max_attempts: options.max_attempts,
+            stop_timeout_ms: milliseconds(options.stop_timeout),
+        }
+    }
+}
+
+/// The part that forms batches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkerConfig {
+    /// Tokens of a batch; 0: what the engine recommends.
+    pub batch_tokens: usize,
+    /// Batches' worth of tokens held, running ones included.
+    pub held_batches: usize,
+    /// How long an online item waits for company.
+    pub max_wait_online_ms: u64,
+    /// How long a bulk item waits for company.
+    pub max_wait_bulk_ms: u64,
+    /// How long shutting down waits for running batches.
+    pub drain_timeout_ms: u64,
+}
+
+impl Default for WorkerConfig {
+    fn default() -> Self {
+        let options = WorkerOptions::default();
+        Self {
+            batch_tokens: options.batch_tokens.unwrap_or(0),
+            held_batches: options.held_batches,
+            max_wait_online_ms: milliseconds(options.max_wait_online),
+            max_wait_bulk_ms: milliseconds(options.max_wait_bulk),
+            drain_timeout_ms: milliseconds(options.drain_timeout),
+        }
+    }
+}
+
+impl WorkerConfig {
+    /// As the worker takes it.
+    pub(crate) fn options(&self) -> WorkerOptions {
+        WorkerOptions {
+            batch_tokens: Some(self.batch_tokens).filter(|tokens| *tokens > 0),
+            held_batches: self.held_batches.max(1),
+            max_wait_online: Duration::from_millis(self.max_wait_online_ms),
+            max_wait_bulk: Duration::from_millis(self.max_wait_bulk_ms),
+            drain_timeout: Duration::from_millis(self.drain_timeout_ms),
+        }
+    }
+}
+
+/// How results are shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutputConfig {
+    /// When to colour.
+    pub color: ColorMode,
+    /// Unit of offsets.
+    pub offsets: OffsetUnit,
+    /// Width of the text; 0: the terminal's, at most 120.
+    pub width_columns: usize,
+    /// Pieces of evidence shown under a sentence, 0 to 3.
+    pub evidence: usize,
+}
+
+impl Default for OutputConfig {
+    fn default() -> Self {
+        Self { color: ColorMode::Auto, offsets: OffsetUnit::Bytes, width_columns: 0, evidence: 1 }
+    }
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColorMode {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl ColorMode {
+    /// As it is written in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            ColorMode::Auto => "auto",
+            ColorMode::Always => "always",
+            ColorMode::Never => "never",
+        }
+    }
+}
+
+impl Config {
+    /// As the coordinator takes it.
+    pub(crate) fn coordinator_options(&self, config_hash: &str, engine_name: &str) -> CoordinatorOptions {
+        CoordinatorOptions {
+            detectors: self.detectors.clone(),
+            verdict: self.verdict.clone(),
+            limits: self.limits.request(),
+            cache_bytes: self.cache.bytes,
+            max_checks: self.coordinator.max_checks,
+            window_jobs: self.coordinator.window_jobs,
+            credit_tokens: self.coordinator.credit_tokens,
+            resend_after: Duration::from_millis(self.coordinator.resend_after_ms),
+            max_attempts: self.coordinator.max_attempts,
+            stop_timeout: Duration::from_millis(self.coordinator.stop_timeout_ms),
+            config_hash: config_hash.to_owned(),
+            engine_name: engine_name.to_owned(),
+        }
+    }
+
+    /// Checks what types cannot: that numbers are in range and names known.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_CONFIG`] naming the option.
+    pub fn validate(&self) -> Result<(), Problem> {
+        let refuse = |message: String| Err(Problem::new(Code::INVALID_CONFIG, message));
+        if self.model.name.trim().is_empty() {
+            return refuse("model.name is empty; give a name or a folder".to_owned());
+        }
+        if self.output.evidence > MAX_EVIDENCE {
+            return refuse(format!(
+                "output.evidence is {}, at most {MAX_EVIDENCE} are kept",
+                self.output.evidence
+            ));
+        }
+        let at_least_one = [
+            ("limits.response_bytes", self.limits.response_bytes),
+            ("limits.source_bytes", self.limits.source_bytes),
+            ("limits.sources", self.limits.sources),
+            ("limits.line_bytes", self.limits.line_bytes),
+            ("coordinator.max_checks", self.coordinator.max_checks),
+            ("coordinator.window_jobs", self.coordinator.window_jobs),
+            ("coordinator.credit_tokens", self.coordinator.credit_tokens),
+            ("coordinator.max_attempts", self.coordinator.max_attempts as usize),
+            ("worker.held_batches", self.worker.held_batches),
+        ];
+        if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
+            return refuse(format!("{name} is 0: nothing could be checked"));
+        }
+        let inside = |section: &'static str| {
+            move |problem: Problem| Problem::new(problem.code, format!("{section}.{}", problem.message))
+        };
+        self.detectors.validate().map_err(inside("detectors"))?;
+        self.verdict.validate().map_err(inside("verdict"))
+    }
+}
+
+/// Pieces of evidence in a result for each sentence.
+const MAX_EVIDENCE: usize = 3;
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,151 @@
+//! The inventory of options: the one place that says what each is, in which unit, and why its default is what it is.
+
+use super::Config;
+
+/// One option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// Its key: section and name, such as `engine.threads`.
+    pub key: &'static str,
+    /// What it is, and why its default is what it is.
+    pub summary: &'static str,
+    /// Unit or set of values.
+    pub unit: &'static str,
+    /// A short environment variable that also sets it.
+    pub shortcut: Option<&'static str>,
+}
+
+impl OptionInfo {
+    /// The environment variable that sets it, such as `GROUNDLINE_ENGINE_THREADS`.
+    pub fn variable(&self) -> String {
+        format!("GROUNDLINE_{}", self.key.replace('.', "_").to_uppercase())
+    }
+}
+
+/// Sections in the order of printing, each with what it is about.
+pub const SECTIONS: &[(&str, &str)] = &[
+    ("model", "Which model answers."),
+    ("engine", "How the model computes. Results do not depend on it beyond 1e-4."),
+    ("limits", "What is refused as too large, with GL1005. Nothing is cut in silence."),
+    ("detectors", "How methods work."),
+    ("verdict", "How scores become verdicts."),
+    ("cache", "Scores of pairs that were asked before."),
+    ("coordinator", "The part that takes a response from text to verdict."),
+    ("worker", "The part that forms batches for the engine."),
+    ("output", "How the command shows results."),
+];
+
+macro_rules! options {
+    ($($key:literal $(($shortcut:literal))? : $unit:literal, $summary:literal;)*) => {
+        /// Every option, by section.
+        pub const OPTIONS: &[OptionInfo] = &[$(OptionInfo {
+            key: $key,
+            summary: $summary,
+            unit: $unit,
+            shortcut: options!(@shortcut $($shortcut)?),
+        }),*];
+    };
+    (@shortcut) => { None };
+    (@shortcut $shortcut:literal) => { Some($shortcut) };
+}
+
+options! {
+    "model.name" ("GROUNDLINE_MODEL"): "name or folder", "the model: a name looked up in the model folders, or a folder. The default is small and ships with Groundline, so that it works at once";
+    "model.dirs": "list of folders", "model folders to look in before the standard ones";
+    "model.labels": "list of names", "label names in logit order, such as [\"entailment\", \"neutral\", \"contradiction\"]. Empty: the checkpoint's own names, which are nearly always right";
+    "model.window_tokens": "tokens, 0 = what the model folder says, else 350", "tokens of a source that are read at once. What the model was trained on: it was measured there";
+    "engine.threads" ("GROUNDLINE_THREADS"): "threads, 0 = one for each core", "threads that compute. All cores, because someone usually waits";
+    "engine.isa" ("GROUNDLINE_ISA"): "auto, avx512, avx2 or portable", "highest instruction set to use. `auto` takes the best that the processor has; the others are for comparing";
+    "limits.response_bytes": "bytes of UTF-8", "largest response. 1 MiB is about 300 pages; a longer one is most likely a mistake";
+    "limits.source_bytes": "bytes of UTF-8", "largest sum of all sources of a request. 8 MiB is about 20 long books";
+    "limits.sources": "sources", "most sources of a request";
+    "limits.line_bytes": "bytes", "longest line of a JSONL file and largest JSON document. The response and the sources at their limits, together";
+    "detectors.pairs_per_round": "pairs and texts, at least 2", "work that a method asks for at once. Bounds memory, and how much is lost at a deadline";
+    "detectors.contradiction_neighbours": "sentences, at least 1", "how many of the evidence sentences nearest to a claim may contradict it. Few, because small models call unrelated sentences contradictions";
+    "detectors.support_threshold": "probability, 0 to 1", "support from which on evidence is listed by how much it supports. Decides the order of evidence only";
+    "detectors.contradiction_threshold": "probability, 0 to 1", "contradiction from which on evidence is listed by how much it contradicts. Decides the order of evidence only";
+    "detectors.summac.first_operator": "max, mean or min", "SummaC-ZS: over source sentences, for each response sentence. `max`, as published";
+    "detectors.summac.second_operator": "max, mean or min", "SummaC-ZS: over response sentences. `mean`, as published";
+    "detectors.summac.use_entailment": "true or false", "SummaC-ZS: whether entailment counts. True, as published";
+    "detectors.summac.use_contradiction": "true or false", "SummaC-ZS: whether contradiction counts against. True, as published";
+    "detectors.summac.parity": "true or false", "do as the published code does, with its cut after 100 source sentences and its dropping of short sentences. False, because a cut source gives wrong verdicts in silence";
+    "verdict.support_threshold": "probability, 0 to 1", "support from which on a sentence is supported. One half: neither side is favoured before a calibration says so";
+    "verdict.contradiction_threshold": "probability, 0 to 1", "contradiction from which on a sentence is contradicted, where it is also above the support";
+    "verdict.alert_below": "probability, 0 to 1", "the alert is raised where the weakest sentence's support is below this. The weakest, because one false sentence makes a false answer";
+    "verdict.high_stakes_weight": "factor, at least 1", "weight of a sentence with a name, number, date or quantity in `scores.weighted`; others weigh 1";
+    "verdict.strong_disagreement": "difference, 0 to 1", "methods disagree strongly where their numbers for the response differ by at least this much";
+    "verdict.actions.contradicted": "accept, retrieve_more, review or block", "what to do where a sentence is contradicted. Blocked, because it is known to be wrong";
+    "verdict.actions.not_mentioned": "accept, retrieve_more, review or block", "what to do where a sentence is not mentioned. More evidence may decide it";
+    "verdict.actions.partial": "accept, retrieve_more, review or block", "what to do where all that was scored is supported, but not all was scored. What is unchecked never passes by itself";
+    "verdict.actions.disagreement": "accept, retrieve_more, review or block", "what to do where everything is supported, but methods disagree strongly";
+    "verdict.actions.supported": "accept, retrieve_more, review or block", "what to do where everything was scored and is supported";
+    "cache.bytes": "bytes", "memory for scores of pairs; 0 turns the cache off. 64 MiB hold about 400,000 pairs";
+    "coordinator.max_checks": "checks", "checks that run at once; more are refused with GL2004";
+    "coordinator.window_jobs": "jobs", "jobs of one check under way at once. One large check leaves room for others";
+    "coordinator.credit_tokens": "tokens", "estimated tokens of all jobs under way at once. Few, so that the order of work is decided where fairness is";
+    "coordinator.resend_after_ms": "milliseconds", "how long a job may stay unanswered before it is sent again. Answering twice is harmless, waiting for a lost job is not";
+    "coordinator.max_attempts": "attempts", "how often a job is sent before its pairs count as unchecked";
+    "coordinator.stop_timeout_ms": "milliseconds", "how long shutting down waits for running checks before they answer with what they have";
+    "worker.batch_tokens": "tokens, 0 = what the engine recommends", "tokens of a batch. The engine knows what keeps its threads busy within its memory";
+    "worker.held_batches": "batches, at least 1", "batches' worth of tokens that are held at a time, running ones included";
+    "worker.max_wait_online_ms": "milliseconds", "how long an item waits for others to share its batch, while someone waits for the answer";
+    "worker.max_wait_bulk_ms": "milliseconds", "the same for bulk work, as in `groundline check`: fuller batches matter more there";
+    "worker.drain_timeout_ms": "milliseconds", "how long shutting down waits for batches that run";
+    "output.color": "auto, always or never", "when to colour. `auto`: on a terminal, unless NO_COLOR is set";
+    "output.offsets": "bytes, chars or utf16", "unit of offsets. Bytes of UTF-8 are exact in every language; `chars` suits Python, `utf16` JavaScript and Java";
+    "output.width_columns": "columns, 0 = the terminal's, at most 120", "width of the text output. Longer lines are hard to read";
+    "output.evidence": "pieces, 0 to 3", "evidence shown under each sentence. The best one nearly always says enough; JSON has all three";
+}
+
+/// The option with a key.
+pub(super) fn option(key: &str) -> Option<&'static OptionInfo> {
+    OPTIONS.iter().find(|info| info.key == key)
+}
+
+/// The default of an option.
+pub(super) fn default_of(key: &str) -> Option<toml::Value> {
+    defaults().into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
+}
+
+/// Every key with its default, from the structs themselves, so that they cannot differ.
+pub(super) fn defaults() -> Vec<(String, toml::Value)> {
+    let mut keys = Vec::new();
+    if let Ok(table) = toml::Table::try_from(Config::default()) {
+        flatten("", &table, &mut keys);
+    }
+    keys
+}
+
+/// The keys of a table and its tables, with dots between.
+pub(super) fn flatten(prefix: &str, table: &toml::Table, keys: &mut Vec<(String, toml::Value)>) {
+    for (name, value) in table {
+        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            toml::Value::Table(inner) => flatten(&key, inner, keys),
+            other => keys.push((key, other.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_inventory_has_every_option_and_no_other() {
+        let known = OPTIONS.iter().map(|info| info.key.to_owned()).collect::<BTreeSet<_>>();
+        let real = defaults().into_iter().map(|(key, _)| key).collect::<BTreeSet<_>>();
+        assert_eq!(known, real);
+        assert_eq!(known.len(), OPTIONS.len(), "a key is in the inventory twice");
+    }
+
+    #[test]
+    fn every_option_belongs_to_a_section_and_is_explained() {
+        for info in OPTIONS {
+            let section = info.key.split('.').next().unwrap();
+            assert!(SECTIONS.iter().any(|(name, _)| *name == section), "{}", info.key);
+            assert!(info.summary.len() > 20 && !info.summary.ends_with('.'), "{}", info.key);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use super::*;
+use crate::config::{IsaChoice, default_toml};
+
+fn load(text: &str) -> Result<Config, String> {
+    ConfigLayers::default().toml(text).load().map_err(|problem| {
+        assert_eq!(problem.code, Code::INVALID_CONFIG);
+        problem.message
+    })
+}
+
+fn variables<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+#[test]
+fn the_printed_defaults_are_the_defaults() {
+    assert_eq!(load(&default_toml()), Ok(Config::default()));
+    assert_eq!(load(""), Ok(Config::default()));
+}
+
+#[test]
+fn an_unknown_key_is_refused_and_the_nearest_is_named() {
+    let message = load("[engine]\nthread = 2").unwrap_err();
+    assert_eq!(message, "the configuration: unknown key `engine.thread`; did you mean `engine.threads`?");
+    let message = load("[model]\nthreads = 2").unwrap_err();
+    assert!(message.ends_with("did you mean `engine.threads`?"), "{message}");
+    let message = load("[colours]\nblue = 2").unwrap_err();
+    assert!(message.contains("`colours.blue`; `groundline config default`"), "{message}");
+}
+
+#[test]
+fn errors_of_syntax_and_type_say_where() {
+    let message = load("[engine]\nthreads = = 2").unwrap_err();
+    assert!(message.starts_with("the configuration, line 2: "), "{message}");
+    let message = load("[engine]\nthreads = \"many\"").unwrap_err();
+    assert!(message.contains("engine.threads"), "{message}");
+    let message = load("[engine]\nthreads = -1").unwrap_err();
+    assert!(message.contains("engine.threads"), "{message}");
+    let message = load("[output]\nevidence = 4").unwrap_err();
+    assert!(message.contains("output.evidence"), "{message}");
+}
+
+#[test]
+fn later_layers_win() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("groundline.toml");
+    std::fs::write(&path, "[engine]\nthreads = 1\nisa = \"avx2\"\n[output]\nevidence = 0").unwrap();
+    let config = ConfigLayers::default()
+        .file(&path)
+        .environment(variables([("GROUNDLINE_ENGINE_THREADS", "2"), ("GROUNDLINE_OUTPUT_EVIDENCE", "3")]))
+        .set("output.evidence", 2)
+        .load()
+        .unwrap();
+    let engine = config.engine;
+    assert_eq!((engine.threads, engine.isa, config.output.evidence), (2, IsaChoice::Avx2, 2));
+}
+
+#[test]
+fn variables_have_shortcuts_and_lists_and_strangers_are_left_alone() {
+    let config = ConfigLayers::default()
+        .environment(variables([
+            ("GROUNDLINE_MODEL", "my-model"),
+            ("GROUNDLINE_MODEL_LABELS", "entailment, contradiction"),
+            ("GROUNDLINE_PORT", "tcp://10.0.0.1:80"),
+            ("GROUNDLINE_SERVICE_HOST", "10.0.0.1"),
+            ("HOME", "/"),
+        ]))
+        .load()
+        .unwrap();
+    assert_eq!(config.model.name, "my-model");
+    assert_eq!(config.model.labels, ["entailment", "contradiction"]);
+    let layers = ConfigLayers::default().environment(variables([("GROUNDLINE_THREADS", "many")]));
+    assert_eq!(layers.load().unwrap_err().code, Code::INVALID_CONFIG);
+}
+
+#[test]
+fn a_missing_file_is_unreadable() {
+    let layers = ConfigLayers::default().file("/nonexistent/groundline.toml");
+    assert_eq!(layers.load().unwrap_err().code, Code::UNREADABLE_FILE);
+}

@@ -1,0 +1,53 @@
+//! A hash of every setting that can change a result.
+
+use crate::Config;
+use groundline_types::{Code, ModelFacts, Problem};
+
+/// Hexadecimal digits of a configuration's hash.
+const DIGITS: usize = 16;
+
+/// The hash that results carry as `config_hash`: equal hashes and equal requests give equal results. It covers the model's
+/// revision and labels, the windows, and the sections `detectors`, `verdict` and `limits`; not how results are computed or shown.
+pub(crate) fn config_hash(config: &Config, facts: &ModelFacts) -> Result<String, Problem> {
+    let internal = |error: serde_json::Error| {
+        Problem::new(Code::INTERNAL, format!("cannot hash the configuration: {error}"))
+    };
+    let mut hasher = blake3::Hasher::new();
+    let mut field = |name: &str, value: &[u8]| {
+        // Lengths keep fields apart.
+        for part in [name.as_bytes(), value] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+    };
+    field("revision", facts.id.revision.as_bytes());
+    field("labels", format!("{:?}", facts.labels).as_bytes());
+    field("window_tokens", &(facts.window_tokens as u64).to_le_bytes());
+    field("detectors", &serde_json::to_vec(&config.detectors).map_err(internal)?);
+    field("verdict", &serde_json::to_vec(&config.verdict).map_err(internal)?);
+    field("limits", &serde_json::to_vec(&config.limits).map_err(internal)?);
+    Ok(hasher.finalize().to_hex().chars().take(DIGITS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groundline_inference::Engine;
+    use groundline_testkit::{ToyEngine, ToyHooks};
+
+    #[test]
+    fn the_hash_follows_what_changes_results_and_nothing_else() {
+        let engine = ToyEngine::new(ToyHooks::default());
+        let hash = |config: &Config| config_hash(config, engine.facts()).unwrap();
+        let (mut config, base) = (Config::default(), hash(&Config::default()));
+        assert_eq!(base.len(), DIGITS);
+        config.engine.threads = 7;
+        config.output.evidence = 3;
+        config.cache.bytes = 1;
+        assert_eq!(hash(&config), base);
+        config.verdict.support_threshold = 0.6;
+        assert_ne!(hash(&config), base);
+        let other = ToyEngine::new(ToyHooks::default()).with_facts(|facts| facts.window_tokens += 1);
+        assert_ne!(config_hash(&Config::default(), other.facts()).unwrap(), base);
+    }
+}

@@ -1,0 +1,11 @@
+//! Models on disk: finding, describing and verifying them.
+
+mod describe;
+mod find;
+mod load;
+mod verify;
+
+pub use describe::{ModelDetails, describe_model};
+pub use find::{FoundModel, find_model, list_models, model_folders};
+pub use load::load_model;
+pub use verify::{Verification, verify_model};
