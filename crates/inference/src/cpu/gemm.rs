@@ -191,11 +191,10 @@ unsafe fn accumulate<S: Simd, const R: usize, const NV: usize>(t: Slab) {
 
 /// The epilogue for the tile whose first number is at (`row`, `column`).
 #[inline(always)]
-unsafe fn shifted(epilogue: Epilogue, row: usize, column: usize) -> Epilogue {
+fn shifted(epilogue: Epilogue, row: usize, column: usize) -> Epilogue {
     match epilogue {
-        // SAFETY: the residual has the shape of C.
         Epilogue::Residual(first, stride) => {
-            Epilogue::Residual(unsafe { first.add(row * stride + column) }, stride)
+            Epilogue::Residual(first.wrapping_add(row * stride + column), stride)
         }
         other => other,
     }
