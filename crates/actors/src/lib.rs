@@ -12,6 +12,8 @@
 //!
 //! Invariant of absence: this crate knows no job, no check and no model.
 
+#![forbid(unsafe_code)]
+
 mod credits;
 mod handle;
 mod health;

@@ -24,6 +24,8 @@ pub enum TaskKind {
     Detect,
     /// Makes the verdict of a check.
     Decide,
+    /// Waits for the deadline of a check.
+    Deadline,
     /// Waits for a role to be given to a new actor.
     Generations,
 }
@@ -39,6 +41,7 @@ impl TaskKind {
             TaskKind::Prepare => "prepare",
             TaskKind::Detect => "detect",
             TaskKind::Decide => "decide",
+            TaskKind::Deadline => "deadline",
             TaskKind::Generations => "generations",
         }
     }

@@ -8,6 +8,8 @@
 //!
 //! Invariant of absence: this crate knows no claim, no detector, no engine and no actor.
 
+#![forbid(unsafe_code)]
+
 #[cfg(test)]
 mod contract;
 mod delivery;

@@ -1,1 +1,26 @@
-//! Actors that pull, batch, score and answer.
+//! Actors that pull, batch, score and answer: one device, one model.
+//!
+//! [`Worker::start`] brings up a tree that is started again from the failed actor on:
+//!
+//! ```text
+//! Root ─ rest_for_one
+//! ├─ Device        async face of the thread that runs the engine; one batch runs, one waits
+//! ├─ Batcher       holds the deliveries, forms batches, keeps deliveries alive, answers, acknowledges
+//! ├─ Puller online asks the bus only for the tokens that the batcher has room for
+//! └─ Puller bulk
+//! ```
+//!
+//! A job is answered before it is acknowledged, so that no work is lost for good. What a failed batcher held comes back from
+//! the bus; a group that comes back is answered [`Split`](groundline_bus::JobAnswer::Split), so that an item that brings workers
+//! down meets its end alone.
+//!
+//! Invariant of absence: this crate knows no claim and no verdict.
+
+mod batcher;
+mod device;
+mod options;
+mod puller;
+mod worker;
+
+pub use options::WorkerOptions;
+pub use worker::Worker;

@@ -1,0 +1,85 @@
+//! From reports to the result.
+
+use crate::CoordinatorOptions;
+use groundline_types::{
+    CheckResult, Code, ModelFacts, ModelResult, Note, Outcome, PreparedCheck, Reason, Report, SCHEMA,
+    SentenceStatus, Timings, Usage, Verdict,
+};
+use groundline_verdict::{Decision, decide};
+
+/// What a result holds besides its verdict.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) id: String,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) is_foreign: bool,
+    pub(crate) usage: Usage,
+    pub(crate) timings: Timings,
+}
+
+/// Makes the verdict and the result.
+pub(crate) fn assemble(
+    check: &PreparedCheck,
+    mut reports: Vec<Report>,
+    facts: &ModelFacts,
+    options: &CoordinatorOptions,
+    context: Context,
+) -> CheckResult {
+    let mut decision = decide(check, &reports, &options.verdict);
+    if context.is_foreign {
+        doubt_foreign(&decision, &mut reports);
+        decision = decide(check, &reports, &options.verdict);
+    }
+    let mut notes = context.notes;
+    notes.extend(decision.notes);
+    let result = CheckResult {
+        id: context.id,
+        schema: SCHEMA.to_owned(),
+        status: decision.status,
+        verdict: decision.verdict,
+        action: decision.action,
+        alert: decision.alert,
+        scores: decision.scores,
+        coverage: decision.coverage,
+        calibrated: false,
+        model: ModelResult {
+            name: facts.id.name.clone(),
+            revision: facts.id.revision.clone(),
+            engine: options.engine_name.clone(),
+        },
+        config_hash: options.config_hash.clone(),
+        sentences: decision.sentences,
+        methods: decision.methods,
+        notes,
+        usage: context.usage,
+        timings: context.timings,
+        matrix: decision.matrix,
+    };
+    let source_text =
+        |id: &str| check.sources.iter().find(|source| &*source.id == id).map(|source| &*source.text);
+    result.with_offsets(check.request.offsets, &check.request.response, source_text)
+}
+
+/// Takes back what a model that reads one language said of sentences against a source in another: only support stands. Not to be
+/// supported there says nothing of the sentence, so it is unchecked, and the methods' numbers for the response fall with it.
+fn doubt_foreign(decision: &Decision, reports: &mut [Report]) {
+    let reason =
+        Reason::new(Code::LANGUAGE_MISMATCH, "the sources seem to be in another language than the response");
+    let doubted = |index: usize| {
+        decision.sentences.get(index).is_some_and(|sentence| {
+            sentence.status == SentenceStatus::Scored && sentence.verdict != Some(Verdict::Supported)
+        })
+    };
+    if !(0..decision.sentences.len()).any(doubted) {
+        return;
+    }
+    for report in reports {
+        for (index, finding) in report.claims.iter_mut().enumerate().filter(|(index, _)| doubted(*index)) {
+            *finding = Outcome::Failed(reason.clone());
+            for fact in report.facts.get_mut(index).into_iter().flatten() {
+                *fact = Outcome::Failed(reason.clone());
+            }
+        }
+        report.score = Outcome::Failed(reason.clone());
+    }
+}

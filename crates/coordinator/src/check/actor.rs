@@ -1,0 +1,426 @@
+//! The shell around the check machine: messages in, effects out.
+
+use super::machine::{self, Effect, Event, Phase, State};
+use super::work::{Ground, OpenRound, Turn, standing, take_turn};
+use crate::CoordinatorOptions;
+use crate::assemble::{Context, assemble};
+use crate::cache::{FlightEnd, Leads, ScoreCache, Waiter};
+use crate::dispatch::{DispatchMessage, Submission};
+use crate::observer::{Progress, Stage};
+use crate::panel::Panel;
+use crate::prepare::{Prepared, prepare};
+use crate::router::RouterMessage;
+use groundline_actors::{Handle, OwnedTask, TaskKind, run_blocking, spawn_task};
+use groundline_bus::{Incarnation, Job, JobAnswer, JobId, JobResult, JobTexts, LaneId, SubjectToken};
+use groundline_types::{
+    CheckRequest, CheckResult, Code, ModelFacts, Note, Problem, Reason, Score, Timings, Usage, Work,
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+/// What detectors need for each planned item to finish once nothing more is scored; the answer is begun that much earlier.
+const FINISH_TIME_PER_ITEM: Duration = Duration::from_micros(1);
+/// The least that is kept for making the verdict.
+const MIN_FINISH_TIME: Duration = Duration::from_millis(2);
+
+/// What all checks of a coordinator share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) me: Incarnation,
+    pub(crate) facts: ModelFacts,
+    pub(crate) model: SubjectToken,
+    pub(crate) options: CoordinatorOptions,
+    pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
+    pub(crate) router: Handle<RouterMessage>,
+    pub(crate) dispatch: Handle<DispatchMessage>,
+}
+
+/// One check, as it is handed to its actor.
+pub(crate) struct CheckSetup {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) number: u64,
+    pub(crate) tenant: SubjectToken,
+    pub(crate) request: Arc<CheckRequest>,
+    pub(crate) progress: Option<watch::Sender<Progress>>,
+    pub(crate) deadline: Instant,
+}
+
+/// Where the one answer of a check goes.
+pub(crate) type Reply = oneshot::Sender<Result<CheckResult, Problem>>;
+
+/// A check that waits for another one's job.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckWaiter {
+    number: u64,
+    actor: ActorRef<CheckMessage>,
+}
+
+impl Waiter for CheckWaiter {
+    fn id(&self) -> u64 {
+        self.number
+    }
+
+    fn landed(&self, ends: Vec<FlightEnd>) {
+        // A check that ended waits for nothing.
+        let _ = self.actor.send_message(CheckMessage::Landed(ends));
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum CheckMessage {
+    /// Begin. Sent once, by the actor to itself.
+    Begin,
+    /// The texts are split, or cannot be; `None`: that failed.
+    Prepared(Option<Result<Box<Prepared>, Problem>>),
+    /// The detectors took their turn; `None`: that failed.
+    Turned(Option<Box<(Panel, Option<OpenRound>)>>),
+    /// An answer to a job.
+    JobResult(JobResult),
+    /// A job was given up.
+    JobFailed(JobId, Reason),
+    /// Jobs of other checks have landed.
+    Landed(Vec<FlightEnd>),
+    /// Answer now.
+    Finish(Reason),
+    /// Nobody waits for the answer any more.
+    CallerGone,
+    /// The router was started again.
+    RouterLost,
+    /// The dispatcher was started again.
+    DispatchLost,
+    /// The verdict is made; `None`: that failed.
+    Concluded(Option<Box<CheckResult>>),
+}
+
+pub(crate) struct Check;
+
+pub(crate) struct CheckState {
+    setup: CheckSetup,
+    reply: Option<Reply>,
+    myself: ActorRef<CheckMessage>,
+    machine: State,
+    ground: Option<Arc<Ground>>,
+    /// Away while the detectors take their turn.
+    panel: Option<Panel>,
+    round: Option<OpenRound>,
+    /// Landings that came before the round that waits for them: claims are made on the thread of the detectors.
+    early: Vec<FlightEnd>,
+    leads: Leads<CheckWaiter>,
+    notes: Vec<Note>,
+    is_foreign: bool,
+    planned_items: usize,
+    planned_tokens: usize,
+    usage: Usage,
+    began: Instant,
+    prepared: Instant,
+    deadline_timer: Option<OwnedTask>,
+}
+
+impl CheckState {
+    fn step(&mut self, event: Event) {
+        let mut effects = machine::step(&mut self.machine, event);
+        // A claim is answered at once; every other effect is answered by a message.
+        while !effects.is_empty() {
+            let next = effects.into_iter().filter_map(|effect| self.perform(effect)).collect::<Vec<_>>();
+            effects = next.into_iter().flat_map(|event| machine::step(&mut self.machine, event)).collect();
+        }
+        self.report_progress();
+    }
+
+    fn perform(&mut self, effect: Effect) -> Option<Event> {
+        match effect {
+            Effect::StartDetectors => self.run_detectors(Turn::Start),
+            Effect::Resume(outcomes) => self.run_detectors(Turn::Resume(outcomes)),
+            Effect::FailRest(outcomes, reason) => self.run_detectors(Turn::FailRest(outcomes, reason)),
+            Effect::Submit { serial, items } | Effect::Resubmit { serial, items } => {
+                self.submit(serial, &items)
+            }
+            Effect::Resend { serial } => self.tell_dispatch(DispatchMessage::Resend(self.job_id(serial))),
+            Effect::Settled { serial } => self.tell_dispatch(DispatchMessage::Settled(self.job_id(serial))),
+            Effect::Resolve(ends) => self.resolve(ends),
+            Effect::Claim(items) => return Some(Event::Claimed(self.claim(&items))),
+            Effect::Conclude => self.conclude(),
+            Effect::Reply(answer) => {
+                if let Some(reply) = self.reply.take() {
+                    // A caller that just left is no fault.
+                    let _ = reply.send(*answer);
+                }
+            }
+            Effect::Cancel => {
+                self.tell_dispatch(DispatchMessage::CheckGone(self.setup.number));
+                self.leads.give_up();
+            }
+        }
+        None
+    }
+
+    fn job_id(&self, serial: u32) -> JobId {
+        JobId { reply_to: self.setup.shared.me, check: self.setup.number, serial }
+    }
+
+    fn tell_dispatch(&self, message: DispatchMessage) {
+        // A dispatcher between two lives knows nothing; this check will be told of the new one and submits again.
+        let _ = self.setup.shared.dispatch.send(message);
+    }
+
+    fn register(&self) {
+        // A router between two lives is followed by word of the new one.
+        let _ =
+            self.setup.shared.router.send(RouterMessage::Register(self.setup.number, self.myself.clone()));
+    }
+
+    fn prepare(&self) {
+        let (shared, request) = (Arc::clone(&self.setup.shared), Arc::clone(&self.setup.request));
+        let (tenant, myself) = (self.setup.tenant.clone(), self.myself.clone());
+        let task = async move {
+            let work = move || prepare(request, &shared.facts, &tenant, &shared.options).map(Box::new);
+            let prepared = run_blocking(TaskKind::Prepare, work).await;
+            let _ = myself.send_message(CheckMessage::Prepared(prepared));
+        };
+        spawn_task(TaskKind::Prepare, task).detach();
+    }
+
+    fn on_prepared(&mut self, prepared: Prepared) {
+        self.prepared = Instant::now();
+        self.notes = prepared.notes;
+        self.is_foreign = prepared.is_foreign;
+        (self.planned_items, self.planned_tokens) = (prepared.planned_items, prepared.planned_tokens);
+        self.panel = Some(prepared.panel);
+        self.ground = Some(Arc::new(Ground {
+            check: prepared.check,
+            facts: prepared.facts,
+            too_long: prepared.too_long,
+            cache: Arc::clone(&self.setup.shared.cache),
+            waiter: CheckWaiter { number: self.setup.number, actor: self.myself.clone() },
+        }));
+        let items = u32::try_from(self.planned_items).unwrap_or(u32::MAX);
+        let left = self.setup.deadline.saturating_duration_since(self.prepared);
+        let reserve = (FINISH_TIME_PER_ITEM * items + MIN_FINISH_TIME).min(left / 2);
+        self.arm_deadline(self.setup.deadline - reserve);
+        self.step(Event::Prepared);
+    }
+
+    fn arm_deadline(&mut self, at: Instant) {
+        let myself = self.myself.clone();
+        let task = async move {
+            tokio::time::sleep_until(at).await;
+            let reason = Reason::new(Code::DEADLINE, "the deadline passed");
+            let _ = myself.send_message(CheckMessage::Finish(reason));
+        };
+        self.deadline_timer = Some(spawn_task(TaskKind::Deadline, task));
+    }
+
+    fn run_detectors(&mut self, turn: Turn) {
+        self.round = None;
+        let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
+        let myself = self.myself.clone();
+        let task = async move {
+            let work = move || Box::new(take_turn(panel, &ground, turn));
+            let turned = run_blocking(TaskKind::Detect, work).await;
+            let _ = myself.send_message(CheckMessage::Turned(turned));
+        };
+        spawn_task(TaskKind::Detect, task).detach();
+    }
+
+    fn on_turned(&mut self, panel: Panel, round: Option<OpenRound>) {
+        self.panel = Some(panel);
+        let Some(mut round) = round else { return self.step(Event::DetectorsDone) };
+        self.leads.append(&mut round.leads);
+        let pairs = round.work.iter().filter(|work| matches!(work, Work::Pair { .. })).count();
+        self.usage.pairs += pairs;
+        self.usage.embeddings += round.work.len() - pairs;
+        let items = std::mem::take(&mut round.items);
+        self.round = Some(round);
+        self.step(Event::Round(items));
+        let early = std::mem::take(&mut self.early);
+        self.on_landed(early);
+    }
+
+    fn submit(&self, serial: u32, items: &[usize]) {
+        let Some(round) = &self.round else { return };
+        let (shared, request) = (&self.setup.shared, &self.setup.request);
+        let work = || items.iter().filter_map(|item| round.work.get(*item));
+        let overhead = shared.facts.pair_overhead_tokens;
+        let job = Job {
+            id: self.job_id(serial),
+            attempt: 0,
+            lane: LaneId { model: shared.model.clone(), lane: request.lane },
+            tenant: self.setup.tenant.clone(),
+            time_left: Duration::ZERO,
+            estimated_tokens: work().map(|work| crate::panel::estimated_tokens(work, overhead)).sum(),
+            texts: JobTexts::intern(work()),
+        };
+        let submission =
+            Submission { job: Arc::new(job), deadline: self.setup.deadline, check: self.myself.clone() };
+        self.tell_dispatch(DispatchMessage::Submit(submission));
+    }
+
+    fn on_job_result(&mut self, result: JobResult) {
+        let serial = result.id.serial;
+        self.step(match result.answer {
+            JobAnswer::Items(outcomes) => Event::JobScored { serial, outcomes },
+            JobAnswer::Split => Event::JobSplit { serial },
+        });
+    }
+
+    fn resolve(&mut self, ends: Vec<(usize, Option<Score>)>) {
+        let Some(round) = &self.round else { return };
+        let ends = ends.into_iter().filter_map(|(item, score)| Some((*round.keys.get(item)?, score)));
+        self.leads.resolve(ends.collect());
+    }
+
+    fn claim(&mut self, items: &[usize]) -> Vec<(usize, machine::Standing)> {
+        let (Some(round), Some(ground)) = (&mut self.round, &self.ground) else { return Vec::new() };
+        let items = items.iter().filter_map(|item| Some((*item, *round.keys.get(*item)?)));
+        let (items, keys): (Vec<_>, Vec<_>) = items.unzip();
+        let claimed = ground.cache.claim(&keys, &ground.waiter, &mut self.leads);
+        items.into_iter().zip(claimed.into_iter().map(standing)).collect()
+    }
+
+    fn on_landed(&mut self, ends: Vec<FlightEnd>) {
+        if self.round.is_none() {
+            self.early.extend(ends);
+            return;
+        }
+        for (key, score) in ends {
+            let item = self.round.as_ref().and_then(|round| round.waiting.get(&key).copied());
+            if let Some(item) = item {
+                self.step(Event::Landed { item, score });
+            }
+        }
+    }
+
+    fn conclude(&mut self) {
+        let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
+        let now = Instant::now();
+        let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
+        let mut context = Context {
+            id: self.setup.request.id.clone().unwrap_or_else(|| format!("check-{}", self.setup.number)),
+            notes: std::mem::take(&mut self.notes),
+            is_foreign: self.is_foreign,
+            usage: Usage { cache_hits: self.machine.tally().cache_hits, ..self.usage },
+            timings: Timings {
+                prepare_ms: ms(self.prepared - self.began),
+                score_ms: ms(now - self.prepared),
+                total_ms: 0.0,
+            },
+        };
+        let (shared, myself, began) = (Arc::clone(&self.setup.shared), self.myself.clone(), self.began);
+        let task = async move {
+            let work = move || {
+                let reports = panel.into_reports();
+                context.timings.total_ms = ms(began.elapsed());
+                Box::new(assemble(&ground.check, reports, &ground.facts, &shared.options, context))
+            };
+            let result = run_blocking(TaskKind::Decide, work).await;
+            let _ = myself.send_message(CheckMessage::Concluded(result));
+        };
+        spawn_task(TaskKind::Decide, task).detach();
+    }
+
+    fn report_progress(&self) {
+        let Some(progress) = &self.setup.progress else { return };
+        let tally = self.machine.tally();
+        let current = Progress {
+            stage: match self.machine.phase() {
+                Phase::Preparing => Stage::Preparing,
+                Phase::Detecting | Phase::Scoring => Stage::Scoring,
+                Phase::Concluding => Stage::Deciding,
+                Phase::Done => Stage::Done,
+            },
+            planned_items: self.planned_items.max(tally.done),
+            done_items: tally.done,
+            planned_tokens: self.planned_tokens,
+            cache_hits: tally.cache_hits,
+        };
+        progress.send_if_modified(|shown| std::mem::replace(shown, current) != current);
+    }
+}
+
+fn broken(what: &str) -> Event {
+    Event::Broken(Problem::new(Code::INTERNAL, format!("{what} failed; this is a bug")))
+}
+
+impl Actor for Check {
+    type Msg = CheckMessage;
+    type State = CheckState;
+    type Arguments = (CheckSetup, Reply);
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<CheckMessage>,
+        (setup, reply): (CheckSetup, Reply),
+    ) -> Result<CheckState, ActorProcessingErr> {
+        myself.send_message(CheckMessage::Begin)?;
+        let now = Instant::now();
+        Ok(CheckState {
+            machine: State::new(setup.shared.options.window_jobs),
+            leads: Leads::new(Arc::clone(&setup.shared.cache)),
+            reply: Some(reply),
+            setup,
+            myself,
+            ground: None,
+            panel: None,
+            round: None,
+            early: Vec::new(),
+            notes: Vec::new(),
+            is_foreign: false,
+            planned_items: 0,
+            planned_tokens: 0,
+            usage: Usage::default(),
+            began: now,
+            prepared: now,
+            deadline_timer: None,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<CheckMessage>,
+        message: CheckMessage,
+        state: &mut CheckState,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            CheckMessage::Begin => {
+                state.register();
+                state.arm_deadline(state.setup.deadline);
+                state.prepare();
+            }
+            CheckMessage::Prepared(Some(Ok(prepared))) => state.on_prepared(*prepared),
+            CheckMessage::Prepared(Some(Err(problem))) => state.step(Event::Broken(problem)),
+            CheckMessage::Prepared(None) => state.step(broken("splitting the texts")),
+            CheckMessage::Turned(Some(turned)) => state.on_turned(turned.0, turned.1),
+            CheckMessage::Turned(None) => state.step(broken("a method")),
+            CheckMessage::JobResult(result) => state.on_job_result(result),
+            CheckMessage::JobFailed(id, reason) => {
+                state.step(Event::JobFailed { serial: id.serial, reason });
+            }
+            CheckMessage::Landed(ends) => state.on_landed(ends),
+            CheckMessage::Finish(reason) => state.step(Event::Finish(reason)),
+            CheckMessage::CallerGone => state.step(Event::CallerGone),
+            CheckMessage::RouterLost => {
+                state.register();
+                state.step(Event::ResultsLost);
+            }
+            CheckMessage::DispatchLost => state.step(Event::DispatchLost),
+            CheckMessage::Concluded(Some(result)) => state.step(Event::Concluded(result)),
+            CheckMessage::Concluded(None) => state.step(broken("making the verdict")),
+        }
+        if state.machine.phase() == Phase::Done {
+            myself.stop(None);
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _myself: ActorRef<CheckMessage>,
+        _event: SupervisionEvent,
+        _state: &mut CheckState,
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+}

@@ -1,0 +1,448 @@
+//! One check as a pure machine: events in, effects out. It knows no actor, no clock and no bus.
+//!
+//! ```text
+//! Preparing ─► Detecting ─► Scoring ─► Detecting ─► … ─► Concluding ─► Done
+//! ```
+//!
+//! Rules, each checked where it could break and tested with random events:
+//! - C1: every item of a round is settled exactly once, with a score or with a reason;
+//! - C2: a result that is late, doubled or unknown changes nothing;
+//! - C3: the jobs under way are never more than the window;
+//! - C4: after the end there is no effect;
+//! - C5: at most one reply, and exactly one unless the caller is gone;
+//! - C6: a result with an unchecked claim never says that everything was checked.
+
+use groundline_actors::check_invariant;
+use groundline_bus::{MAX_JOB_BYTES, MAX_JOB_ITEMS, TARGET_JOB_TOKENS};
+use groundline_types::{CheckResult, Code, Outcome, Problem, Reason, Score, SentenceStatus};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Text bytes of a job; the rest of [`MAX_JOB_BYTES`] is for what surrounds them.
+const MAX_JOB_TEXT_BYTES: usize = MAX_JOB_BYTES - 4096;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Event {
+    /// The texts are split.
+    Prepared,
+    /// The detectors ask for a round of distinct work.
+    Round(Vec<RoundItem>),
+    /// The detectors are done.
+    DetectorsDone,
+    /// A job has been answered, with one outcome for each of its items.
+    JobScored { serial: u32, outcomes: Vec<Outcome<Score>> },
+    /// A worker wants the items of a job one by one.
+    JobSplit { serial: u32 },
+    /// A job was given up.
+    JobFailed { serial: u32, reason: Reason },
+    /// Another check's job has landed: the score of an item that waits for it, or nothing.
+    Landed { item: usize, score: Option<Score> },
+    /// The answer to [`Effect::Claim`].
+    Claimed(Vec<(usize, Standing)>),
+    /// The deadline, or the caller, wants the answer now.
+    Finish(Reason),
+    /// Nobody waits for the answer any more.
+    CallerGone,
+    /// The dispatcher lost its queue.
+    DispatchLost,
+    /// Results may have been lost on their way.
+    ResultsLost,
+    /// The verdict is made.
+    Concluded(Box<CheckResult>),
+    /// Something failed that must not.
+    Broken(Problem),
+}
+
+/// One distinct piece of work of a round.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RoundItem {
+    pub(crate) standing: Standing,
+    /// Estimated.
+    pub(crate) tokens: usize,
+    /// Of its texts.
+    pub(crate) bytes: usize,
+    /// How often detectors ask for it.
+    pub(crate) asked: usize,
+}
+
+/// How an item stands when it comes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Standing {
+    /// Its score is known.
+    Hit(Score),
+    /// This check gets it.
+    Lead,
+    /// Another check gets it.
+    Wait,
+    /// It cannot be scored.
+    Refused(Reason),
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Ask the detectors for their first round.
+    StartDetectors,
+    /// Give them a round's outcomes, and ask for the next one.
+    Resume(Vec<Outcome<Score>>),
+    /// Give them a round's outcomes, and answer all that they still ask for with this reason.
+    FailRest(Vec<Outcome<Score>>, Reason),
+    /// Send a job of these items of the round.
+    Submit { serial: u32, items: Vec<usize> },
+    /// Send it again to a dispatcher that may not know it.
+    Resubmit { serial: u32, items: Vec<usize> },
+    /// Let the dispatcher send it again to the bus.
+    Resend { serial: u32 },
+    /// The dispatcher need not wait for this job any more.
+    Settled { serial: u32 },
+    /// Tell who waits for these items.
+    Resolve(Vec<(usize, Option<Score>)>),
+    /// Ask anew how these items stand.
+    Claim(Vec<usize>),
+    /// Make the verdict.
+    Conclude,
+    /// Answer the caller.
+    Reply(Box<Result<CheckResult, Problem>>),
+    /// Drop every job, and give up what others wait for.
+    Cancel,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Preparing,
+    Detecting,
+    Scoring,
+    Concluding,
+    Done,
+}
+
+/// Counts for progress and usage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Settled items, as often as they were asked for.
+    pub(crate) done: usize,
+    /// Items scored without a job of this check.
+    pub(crate) cache_hits: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    window_jobs: usize,
+    phase: Phase,
+    closing: Option<Reason>,
+    items: Vec<RoundItem>,
+    outcomes: Vec<Option<Outcome<Score>>>,
+    unsettled: usize,
+    waiting: usize,
+    /// Items to be sent, in order.
+    pending: VecDeque<usize>,
+    /// Items to be sent before these, each in a job of its own.
+    singles: VecDeque<usize>,
+    jobs: BTreeMap<u32, Vec<usize>>,
+    next_serial: u32,
+    replied: bool,
+    tally: Tally,
+}
+
+impl State {
+    pub(crate) fn new(window_jobs: usize) -> Self {
+        Self {
+            window_jobs: window_jobs.max(1),
+            phase: Phase::Preparing,
+            closing: None,
+            items: Vec::new(),
+            outcomes: Vec::new(),
+            unsettled: 0,
+            waiting: 0,
+            pending: VecDeque::new(),
+            singles: VecDeque::new(),
+            jobs: BTreeMap::new(),
+            next_serial: 0,
+            replied: false,
+            tally: Tally::default(),
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+}
+
+/// Takes one step.
+pub(crate) fn step(state: &mut State, event: Event) -> Vec<Effect> {
+    if state.phase == Phase::Done {
+        return Vec::new();
+    }
+    let mut effects = Vec::new();
+    match event {
+        Event::Prepared if state.phase == Phase::Preparing => {
+            state.phase = Phase::Detecting;
+            effects.push(Effect::StartDetectors);
+        }
+        Event::Round(items) if state.phase == Phase::Detecting => begin_round(state, items, &mut effects),
+        Event::DetectorsDone if state.phase == Phase::Detecting => {
+            state.phase = Phase::Concluding;
+            effects.push(Effect::Conclude);
+        }
+        Event::JobScored { serial, outcomes } => on_scored(state, serial, outcomes, &mut effects),
+        Event::JobSplit { serial } => on_split(state, serial, &mut effects),
+        Event::JobFailed { serial, reason } => on_failed(state, serial, &reason, &mut effects),
+        Event::Landed { item, score } => on_landed(state, item, score, &mut effects),
+        Event::Claimed(standings) => on_claimed(state, standings, &mut effects),
+        Event::Finish(reason) => on_finish(state, reason, &mut effects),
+        Event::DispatchLost => {
+            let again = state
+                .jobs
+                .iter()
+                .map(|(serial, items)| Effect::Resubmit { serial: *serial, items: items.clone() });
+            effects.extend(again);
+        }
+        Event::ResultsLost => {
+            effects.extend(state.jobs.keys().map(|serial| Effect::Resend { serial: *serial }))
+        }
+        Event::CallerGone => {
+            state.phase = Phase::Done;
+            effects.push(Effect::Cancel);
+        }
+        Event::Concluded(result) if state.phase == Phase::Concluding => {
+            reply(state, Ok(*result), &mut effects)
+        }
+        Event::Broken(problem) => reply(state, Err(problem), &mut effects),
+        Event::Prepared | Event::Round(_) | Event::DetectorsDone | Event::Concluded(_) => {}
+    }
+    if state.phase == Phase::Scoring {
+        fill_window(state, &mut effects);
+        if state.unsettled == 0 {
+            state.phase = Phase::Detecting;
+            effects.push(Effect::Resume(take_outcomes(state)));
+        }
+    }
+    check(state);
+    effects
+}
+
+fn begin_round(state: &mut State, items: Vec<RoundItem>, effects: &mut Vec<Effect>) {
+    state.outcomes = vec![None; items.len()];
+    state.unsettled = items.len();
+    state.items = items;
+    state.phase = Phase::Scoring;
+    for item in 0..state.items.len() {
+        let standing = state.items[item].standing.clone();
+        place(state, item, standing);
+    }
+    if let Some(reason) = state.closing.clone() {
+        finish_round(state, reason, effects);
+    }
+}
+
+/// Puts an unsettled item where it belongs.
+fn place(state: &mut State, item: usize, standing: Standing) {
+    match standing {
+        Standing::Hit(score) => {
+            state.tally.cache_hits += 1;
+            settle(state, item, Outcome::Scored(score));
+        }
+        Standing::Refused(reason) => settle(state, item, Outcome::Failed(reason)),
+        Standing::Wait => state.waiting += 1,
+        Standing::Lead => state.pending.push_back(item),
+    }
+}
+
+fn settle(state: &mut State, item: usize, outcome: Outcome<Score>) {
+    check_invariant!("C1", state.outcomes[item].is_none(), "item {item} is settled twice");
+    state.outcomes[item] = Some(outcome);
+    state.unsettled -= 1;
+    state.tally.done += state.items[item].asked;
+}
+
+/// Settles an item that this check leads.
+fn settle_lead(
+    state: &mut State,
+    item: usize,
+    outcome: Outcome<Score>,
+    ends: &mut Vec<(usize, Option<Score>)>,
+) {
+    ends.push((item, outcome.scored().cloned()));
+    settle(state, item, outcome);
+}
+
+fn on_scored(state: &mut State, serial: u32, outcomes: Vec<Outcome<Score>>, effects: &mut Vec<Effect>) {
+    let Some(items) = state.jobs.remove(&serial) else { return };
+    let missing = || Outcome::Failed(Reason::new(Code::INTERNAL, "the answer to a job has too few items"));
+    let outcomes = outcomes.into_iter().chain(std::iter::repeat_with(missing));
+    let mut ends = Vec::with_capacity(items.len());
+    for (item, outcome) in items.into_iter().zip(outcomes) {
+        settle_lead(state, item, outcome, &mut ends);
+    }
+    effects.extend([Effect::Settled { serial }, Effect::Resolve(ends)]);
+}
+
+fn on_split(state: &mut State, serial: u32, effects: &mut Vec<Effect>) {
+    let Some(items) = state.jobs.remove(&serial) else { return };
+    effects.push(Effect::Settled { serial });
+    if let &[item] = items.as_slice() {
+        let mut ends = Vec::new();
+        let reason = Reason::new(Code::JOB_DEAD, "a job of one item was answered as if it could be split");
+        settle_lead(state, item, Outcome::Failed(reason), &mut ends);
+        effects.push(Effect::Resolve(ends));
+    } else {
+        state.singles.extend(items);
+    }
+}
+
+fn on_failed(state: &mut State, serial: u32, reason: &Reason, effects: &mut Vec<Effect>) {
+    let Some(items) = state.jobs.remove(&serial) else { return };
+    let mut ends = Vec::with_capacity(items.len());
+    for item in items {
+        settle_lead(state, item, Outcome::Failed(reason.clone()), &mut ends);
+    }
+    effects.extend([Effect::Settled { serial }, Effect::Resolve(ends)]);
+}
+
+/// Whether an item waits for another check: unsettled, and in no queue and no job of this one.
+fn is_waiting(state: &State, item: usize) -> bool {
+    state.outcomes.get(item).is_some_and(Option::is_none)
+        && matches!(state.items[item].standing, Standing::Wait)
+        && state.phase == Phase::Scoring
+}
+
+fn on_landed(state: &mut State, item: usize, score: Option<Score>, effects: &mut Vec<Effect>) {
+    if !is_waiting(state, item) {
+        return;
+    }
+    match score {
+        Some(score) => {
+            state.waiting -= 1;
+            state.tally.cache_hits += 1;
+            settle(state, item, Outcome::Scored(score));
+        }
+        None => effects.push(Effect::Claim(vec![item])),
+    }
+}
+
+fn on_claimed(state: &mut State, standings: Vec<(usize, Standing)>, effects: &mut Vec<Effect>) {
+    for (item, standing) in standings {
+        if is_waiting(state, item) {
+            state.waiting -= 1;
+            state.items[item].standing = standing.clone();
+            place(state, item, standing);
+        } else if standing == Standing::Lead {
+            // The round ended in between; whoever waits now must not wait for this check.
+            effects.push(Effect::Resolve(vec![(item, None)]));
+        }
+    }
+}
+
+fn on_finish(state: &mut State, reason: Reason, effects: &mut Vec<Effect>) {
+    match state.phase {
+        Phase::Preparing => {
+            let message = format!("{}, and the texts were not split yet", reason.message);
+            reply(state, Err(Problem::new(reason.code, message)), effects);
+        }
+        Phase::Detecting => state.closing = Some(state.closing.take().unwrap_or(reason)),
+        Phase::Scoring => finish_round(state, reason, effects),
+        Phase::Concluding | Phase::Done => {}
+    }
+}
+
+/// Settles what is left of the round with a reason, and lets the detectors finish.
+fn finish_round(state: &mut State, reason: Reason, effects: &mut Vec<Effect>) {
+    state.closing = Some(reason.clone());
+    for item in 0..state.items.len() {
+        if state.outcomes[item].is_none() {
+            settle(state, item, Outcome::Failed(reason.clone()));
+        }
+    }
+    state.pending.clear();
+    state.singles.clear();
+    state.jobs.clear();
+    state.waiting = 0;
+    state.phase = Phase::Detecting;
+    effects.push(Effect::Cancel);
+    effects.push(Effect::FailRest(take_outcomes(state), reason));
+}
+
+fn take_outcomes(state: &mut State) -> Vec<Outcome<Score>> {
+    state.items.clear();
+    std::mem::take(&mut state.outcomes).into_iter().flatten().collect()
+}
+
+fn fill_window(state: &mut State, effects: &mut Vec<Effect>) {
+    while state.jobs.len() < state.window_jobs {
+        let items = match state.singles.pop_front() {
+            Some(item) => vec![item],
+            None => next_group(state, effects),
+        };
+        if items.is_empty() {
+            break;
+        }
+        let serial = state.next_serial;
+        state.next_serial += 1;
+        state.jobs.insert(serial, items.clone());
+        effects.push(Effect::Submit { serial, items });
+    }
+}
+
+/// Items for one job, in order, within every bound of a job.
+fn next_group(state: &mut State, effects: &mut Vec<Effect>) -> Vec<usize> {
+    let (mut group, mut tokens, mut bytes) = (Vec::new(), 0, 0);
+    while group.len() < MAX_JOB_ITEMS
+        && let Some(&item) = state.pending.front()
+    {
+        let (item_tokens, item_bytes) = (state.items[item].tokens, state.items[item].bytes);
+        if item_bytes > MAX_JOB_TEXT_BYTES {
+            state.pending.pop_front();
+            let message = format!("the texts have {item_bytes} bytes, a job carries {MAX_JOB_TEXT_BYTES}");
+            let mut ends = Vec::new();
+            settle_lead(state, item, Outcome::Failed(Reason::new(Code::JOB_TOO_LARGE, message)), &mut ends);
+            effects.push(Effect::Resolve(ends));
+            continue;
+        }
+        let fits = tokens + item_tokens <= TARGET_JOB_TOKENS && bytes + item_bytes <= MAX_JOB_TEXT_BYTES;
+        if !group.is_empty() && !fits {
+            break;
+        }
+        state.pending.pop_front();
+        (tokens, bytes) = (tokens + item_tokens, bytes + item_bytes);
+        group.push(item);
+    }
+    group
+}
+
+fn reply(state: &mut State, answer: Result<CheckResult, Problem>, effects: &mut Vec<Effect>) {
+    check_invariant!("C5", !state.replied, "a check replies twice");
+    if let Ok(result) = &answer {
+        let unchecked = result.sentences.iter().any(|sentence| sentence.status == SentenceStatus::Failed);
+        let says_all = result.coverage == Some(1.0);
+        check_invariant!(
+            "C6",
+            !(unchecked && says_all),
+            "an unchecked sentence and full coverage in one result"
+        );
+    }
+    state.replied = true;
+    state.phase = Phase::Done;
+    effects.push(Effect::Reply(Box::new(answer)));
+    effects.push(Effect::Cancel);
+}
+
+fn check(state: &State) {
+    check_invariant!("C3", state.jobs.len() <= state.window_jobs, "{} jobs under way", state.jobs.len());
+    if state.phase == Phase::Scoring {
+        let in_jobs = state.jobs.values().map(Vec::len).sum::<usize>();
+        let placed = in_jobs + state.pending.len() + state.singles.len() + state.waiting;
+        check_invariant!(
+            "C1",
+            placed == state.unsettled,
+            "{} items unsettled, {placed} placed",
+            state.unsettled
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,318 @@
+use super::*;
+use groundline_types::{ModelResult, SCHEMA, Scores, Status, Timings, Usage};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn score(value: usize) -> Score {
+    Score::Embedding([value as f32].into())
+}
+
+fn item(standing: Standing) -> RoundItem {
+    RoundItem { standing, tokens: 100, bytes: 1000, asked: 1 }
+}
+
+fn leads(count: usize) -> Vec<RoundItem> {
+    (0..count).map(|_| item(Standing::Lead)).collect()
+}
+
+fn reason(code: Code) -> Reason {
+    Reason::new(code, "test")
+}
+
+fn result() -> CheckResult {
+    CheckResult {
+        id: "id".to_owned(),
+        schema: SCHEMA.to_owned(),
+        status: Status::Scored,
+        verdict: None,
+        action: None,
+        alert: false,
+        scores: Scores::default(),
+        coverage: Some(1.0),
+        calibrated: false,
+        model: ModelResult { name: String::new(), revision: String::new(), engine: String::new() },
+        config_hash: String::new(),
+        sentences: Vec::new(),
+        methods: BTreeMap::new(),
+        notes: Vec::new(),
+        usage: Usage::default(),
+        timings: Timings::default(),
+        matrix: None,
+    }
+}
+
+fn begun(window: usize, items: Vec<RoundItem>) -> (State, Vec<Effect>) {
+    let mut state = State::new(window);
+    assert_eq!(step(&mut state, Event::Prepared), [Effect::StartDetectors]);
+    let effects = step(&mut state, Event::Round(items));
+    (state, effects)
+}
+
+fn submitted(effects: &[Effect]) -> Vec<(u32, Vec<usize>)> {
+    let submit = |effect: &Effect| match effect {
+        Effect::Submit { serial, items } => Some((*serial, items.clone())),
+        _ => None,
+    };
+    effects.iter().filter_map(submit).collect()
+}
+
+#[test]
+fn jobs_are_groups_in_order_and_no_more_than_the_window() {
+    let (mut state, effects) = begun(2, leads(40));
+    assert_eq!(submitted(&effects), [(0, (0..16).collect()), (1, (16..32).collect())]);
+    let outcomes = (0..16).map(|value| Outcome::Scored(score(value))).collect();
+    let effects = step(&mut state, Event::JobScored { serial: 0, outcomes });
+    assert_eq!(submitted(&effects), [(2, (32..40).collect())]);
+    let again = step(&mut state, Event::JobScored { serial: 0, outcomes: Vec::new() });
+    assert_eq!(again, [], "a doubled result changes nothing");
+}
+
+#[test]
+fn large_items_make_small_jobs_and_one_over_the_limit_fails_alone() {
+    let mut items = leads(3);
+    items[0].bytes = MAX_JOB_TEXT_BYTES;
+    items[1].bytes = MAX_JOB_TEXT_BYTES + 1;
+    let (mut state, effects) = begun(9, items);
+    assert_eq!(submitted(&effects), [(0, vec![0]), (1, vec![2])]);
+    for serial in 0..2 {
+        let effects =
+            step(&mut state, Event::JobScored { serial, outcomes: vec![Outcome::Scored(score(7))] });
+        if let Some(Effect::Resume(outcomes)) = effects.last() {
+            assert_eq!(outcomes[1].reason().map(|reason| reason.code), Some(Code::JOB_TOO_LARGE));
+        }
+    }
+    assert_eq!(state.phase(), Phase::Detecting);
+}
+
+#[test]
+fn a_split_job_is_sent_again_item_by_item() {
+    let (mut state, _) = begun(4, leads(3));
+    let effects = step(&mut state, Event::JobSplit { serial: 0 });
+    assert_eq!(submitted(&effects), [(1, vec![0]), (2, vec![1]), (3, vec![2])]);
+}
+
+#[test]
+fn the_deadline_answers_with_what_is_there() {
+    let items = vec![item(Standing::Hit(score(5))), item(Standing::Lead), item(Standing::Wait)];
+    let (mut state, _) = begun(4, items);
+    let late = reason(Code::DEADLINE);
+    let effects = step(&mut state, Event::Finish(late.clone()));
+    let failed = Outcome::Failed(late.clone());
+    let outcomes = vec![Outcome::Scored(score(5)), failed.clone(), failed];
+    assert_eq!(effects, [Effect::Cancel, Effect::FailRest(outcomes, late)]);
+    assert_eq!(step(&mut state, Event::JobScored { serial: 0, outcomes: vec![] }), []);
+    assert_eq!(step(&mut state, Event::DetectorsDone), [Effect::Conclude]);
+    let effects = step(&mut state, Event::Concluded(Box::new(result())));
+    assert_eq!(effects, [Effect::Reply(Box::new(Ok(result()))), Effect::Cancel]);
+}
+
+#[test]
+fn a_deadline_before_the_texts_are_split_is_an_error() {
+    let effects = step(&mut State::new(1), Event::Finish(reason(Code::DEADLINE)));
+    assert!(
+        matches!(&effects[0], Effect::Reply(answer) if matches!(&**answer, Err(problem) if problem.code == Code::DEADLINE))
+    );
+}
+
+#[test]
+#[should_panic(expected = "C6")]
+fn a_result_that_hides_an_unchecked_sentence_breaks_a_rule() {
+    let mut hiding = result();
+    hiding.sentences.push(groundline_types::SentenceResult {
+        text: String::new(),
+        start: 0,
+        end: 0,
+        status: SentenceStatus::Failed,
+        verdict: None,
+        support_probability: None,
+        contradiction_probability: None,
+        neutral_probability: None,
+        weight: 1.0,
+        tags: Vec::new(),
+        reason: groundline_types::VerdictReason::Unchecked,
+        detail: None,
+        evidence: Vec::new(),
+        facts: Vec::new(),
+    });
+    let (mut state, _) = begun(1, Vec::new());
+    step(&mut state, Event::DetectorsDone);
+    step(&mut state, Event::Concluded(Box::new(hiding)));
+}
+
+/// A world around the machine that answers its effects in any order, doubles answers, loses none, and checks every rule.
+struct World {
+    state: State,
+    window: usize,
+    /// Rounds still to come, by what each item is.
+    rounds: Vec<Vec<u8>>,
+    current: Vec<Standing>,
+    /// Events that are on their way.
+    flying: Vec<Event>,
+    /// Jobs under way, as the world knows them.
+    jobs: BTreeMap<u32, Vec<usize>>,
+    resolved: BTreeSet<usize>,
+    replies: usize,
+    finish: Option<Reason>,
+    caller_gone: bool,
+}
+
+impl World {
+    fn deliver(&mut self, event: Event) -> Result<(), TestCaseError> {
+        let was_done = self.state.phase() == Phase::Done;
+        if let Event::Round(items) = &event {
+            // The shell holds back what lands before its round is open.
+            let waiting = items.iter().enumerate().filter(|(_, item)| item.standing == Standing::Wait);
+            let landed = |(item, _): (usize, &RoundItem)| Event::Landed {
+                item,
+                score: (item % 2 == 0).then(|| score(item)),
+            };
+            self.flying.extend(waiting.map(landed));
+        }
+        let effects = step(&mut self.state, event);
+        if was_done {
+            prop_assert!(effects.is_empty(), "C4: {:?}", effects);
+        }
+        for effect in effects {
+            self.perform(effect)?;
+        }
+        prop_assert!(self.jobs.len() <= self.window, "C3");
+        Ok(())
+    }
+
+    fn perform(&mut self, effect: Effect) -> Result<(), TestCaseError> {
+        match effect {
+            Effect::StartDetectors => self.next_round(),
+            Effect::Resume(outcomes) => {
+                self.check_outcomes(&outcomes, None)?;
+                self.next_round();
+            }
+            Effect::FailRest(outcomes, reason) => {
+                self.check_outcomes(&outcomes, Some(&reason))?;
+                self.flying.push(Event::DetectorsDone);
+            }
+            Effect::Submit { serial, items } => {
+                let answer = self.answer(serial, &items);
+                prop_assert!(self.jobs.insert(serial, items).is_none(), "a serial is used twice");
+                self.flying.push(answer.clone());
+                if serial % 3 == 0 {
+                    self.flying.push(answer);
+                }
+            }
+            Effect::Resubmit { serial, items } => prop_assert_eq!(self.jobs.get(&serial), Some(&items)),
+            Effect::Resend { serial } => prop_assert!(self.jobs.contains_key(&serial)),
+            Effect::Settled { serial } => prop_assert!(self.jobs.remove(&serial).is_some()),
+            Effect::Resolve(ends) => {
+                for (item, _) in ends {
+                    prop_assert!(self.resolved.insert(item), "C1: item {} is resolved twice", item);
+                }
+            }
+            Effect::Claim(items) => {
+                // The other leader gave up: this check leads now.
+                let standings = items.iter().map(|item| (*item, Standing::Lead)).collect();
+                self.deliver(Event::Claimed(standings))?;
+            }
+            Effect::Conclude => self.flying.push(Event::Concluded(Box::new(result()))),
+            Effect::Reply(_) => self.replies += 1,
+            Effect::Cancel => self.jobs.clear(),
+        }
+        Ok(())
+    }
+
+    fn next_round(&mut self) {
+        self.resolved.clear();
+        if self.rounds.is_empty() {
+            return self.flying.push(Event::DetectorsDone);
+        }
+        let round = self.rounds.remove(0);
+        let standing = |(place, kind): (usize, &u8)| match kind % 8 {
+            0 => Standing::Hit(score(place)),
+            1 => Standing::Refused(reason(Code::CLAIM_TOO_LONG)),
+            2 | 3 => Standing::Wait,
+            _ => Standing::Lead,
+        };
+        self.current = round.iter().enumerate().map(standing).collect();
+        let items = self.current.iter().cloned().map(item).collect();
+        self.flying.push(Event::Round(items));
+    }
+
+    /// Mostly the right scores; now and then a failure, a split or too few outcomes.
+    fn answer(&self, serial: u32, items: &[usize]) -> Event {
+        match serial % 11 {
+            5 => Event::JobFailed { serial, reason: reason(Code::JOB_DEAD) },
+            7 => Event::JobSplit { serial },
+            _ => {
+                let mut outcomes = items.iter().map(|item| Outcome::Scored(score(*item))).collect::<Vec<_>>();
+                if serial % 11 == 9 {
+                    outcomes.pop();
+                }
+                Event::JobScored { serial, outcomes }
+            }
+        }
+    }
+
+    fn check_outcomes(
+        &self,
+        outcomes: &[Outcome<Score>],
+        closing: Option<&Reason>,
+    ) -> Result<(), TestCaseError> {
+        prop_assert_eq!(outcomes.len(), self.current.len(), "C1");
+        for (place, outcome) in outcomes.iter().enumerate() {
+            match outcome {
+                Outcome::Scored(found) => prop_assert_eq!(found, &score(place)),
+                Outcome::Abstained(_) => prop_assert!(false, "nothing here abstains"),
+                Outcome::Failed(found) if Some(found) == closing => {}
+                Outcome::Failed(found) => {
+                    let known = [Code::CLAIM_TOO_LONG, Code::JOB_DEAD, Code::INTERNAL];
+                    prop_assert!(known.contains(&found.code), "{:?}", found);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_rule_holds_in_any_order_of_events(
+        window in 1_usize..5,
+        rounds in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..60), 0..4),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 0..400),
+        finish_at in prop::option::of(0_usize..120),
+        gone_at in prop::option::of(0_usize..240),
+        lost_at in 0_usize..60,
+    ) {
+        let mut world = World {
+            state: State::new(window),
+            window,
+            rounds,
+            current: Vec::new(),
+            flying: vec![Event::Prepared],
+            jobs: BTreeMap::new(),
+            resolved: BTreeSet::new(),
+            replies: 0,
+            finish: finish_at.map(|_| reason(Code::DEADLINE)),
+            caller_gone: false,
+        };
+        let mut order = order.into_iter();
+        let mut steps = 0;
+        while !world.flying.is_empty() {
+            if Some(steps) == finish_at && let Some(reason) = world.finish.clone() {
+                world.deliver(Event::Finish(reason))?;
+            }
+            if Some(steps) == gone_at {
+                world.caller_gone = world.state.phase() != Phase::Done;
+                world.deliver(Event::CallerGone)?;
+            }
+            if steps == lost_at {
+                world.deliver(Event::DispatchLost)?;
+                world.deliver(Event::ResultsLost)?;
+            }
+            let next = order.next().map_or(0, |index| index.index(world.flying.len()));
+            let event = world.flying.swap_remove(next);
+            world.deliver(event)?;
+            steps += 1;
+        }
+        prop_assert_eq!(world.state.phase(), Phase::Done, "it hangs");
+        prop_assert_eq!(world.replies, usize::from(!world.caller_gone), "C5");
+    }
+}

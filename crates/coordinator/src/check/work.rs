@@ -1,0 +1,95 @@
+//! What a check does on threads for computing.
+
+use super::actor::CheckWaiter;
+use super::machine::{RoundItem, Standing};
+use crate::cache::{Claimed, Leads, ScoreCache};
+use crate::key::Key;
+use crate::panel::{Panel, Round, estimated_tokens, text_bytes};
+use groundline_types::{ModelFacts, Outcome, PreparedCheck, Reason, Score, Work};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What detectors run on; shared by all rounds of a check.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) check: Arc<PreparedCheck>,
+    pub(crate) facts: ModelFacts,
+    pub(crate) too_long: HashMap<Arc<str>, Reason>,
+    pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
+    pub(crate) waiter: CheckWaiter,
+}
+
+/// What the detectors are to do.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    Start,
+    Resume(Vec<Outcome<Score>>),
+    FailRest(Vec<Outcome<Score>>, Reason),
+}
+
+/// A round with everything that the actor needs to run it.
+#[derive(Debug)]
+pub(crate) struct OpenRound {
+    pub(crate) work: Vec<Work>,
+    pub(crate) keys: Vec<Key>,
+    /// Places of the items that wait for another check.
+    pub(crate) waiting: HashMap<Key, usize>,
+    pub(crate) items: Vec<RoundItem>,
+    pub(crate) leads: Leads<CheckWaiter>,
+}
+
+/// Lets the detectors take their turn. Returns them with their next round, or without where they are done.
+pub(crate) fn take_turn(mut panel: Panel, ground: &Ground, turn: Turn) -> (Panel, Option<OpenRound>) {
+    let round = match turn {
+        Turn::Start => panel.start(&ground.check, &ground.facts),
+        Turn::Resume(outcomes) => panel.resume(&outcomes),
+        Turn::FailRest(outcomes, reason) => {
+            panel.fail_rest(&outcomes, &reason);
+            None
+        }
+    };
+    (panel, round.map(|round| open(round, ground)))
+}
+
+/// Finds out how every item of a round stands.
+fn open(round: Round, ground: &Ground) -> OpenRound {
+    let Round { work, keys, asked } = round;
+    let mut leads = Leads::new(Arc::clone(&ground.cache));
+    let refused = work.iter().map(|work| refusal(work, ground)).collect::<Vec<_>>();
+    let wanted = keys.iter().zip(&refused).filter(|(_, refused)| refused.is_none()).map(|(key, _)| *key);
+    let wanted = wanted.collect::<Vec<_>>();
+    let mut claimed = ground.cache.claim(&wanted, &ground.waiter, &mut leads).into_iter();
+    let (mut items, mut waiting) = (Vec::with_capacity(work.len()), HashMap::new());
+    for (place, (work, refused)) in work.iter().zip(refused).enumerate() {
+        let standing = match refused {
+            Some(reason) => Standing::Refused(reason),
+            None => claimed.next().map_or(Standing::Lead, standing),
+        };
+        if standing == Standing::Wait {
+            waiting.insert(keys[place], place);
+        }
+        items.push(RoundItem {
+            standing,
+            tokens: estimated_tokens(work, ground.facts.pair_overhead_tokens),
+            bytes: text_bytes(work),
+            asked: asked[place],
+        });
+    }
+    OpenRound { work, keys, waiting, items, leads }
+}
+
+/// Why a piece of work cannot be scored, where that is known beforehand.
+fn refusal(work: &Work, ground: &Ground) -> Option<Reason> {
+    match work {
+        Work::Pair { hypothesis, .. } => ground.too_long.get(hypothesis).cloned(),
+        Work::Embed { .. } => None,
+    }
+}
+
+pub(crate) fn standing(claimed: Claimed) -> Standing {
+    match claimed {
+        Claimed::Hit(score) => Standing::Hit(score),
+        Claimed::Lead => Standing::Lead,
+        Claimed::Wait => Standing::Wait,
+    }
+}

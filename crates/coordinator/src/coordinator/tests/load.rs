@@ -1,0 +1,124 @@
+//! Many checks, large checks, and ends in good order.
+
+use super::*;
+
+#[tokio::test]
+async fn checks_over_the_limit_are_refused_and_a_caller_that_leaves_makes_room() {
+    let (gate, hooks) = closed_gate();
+    let options = CoordinatorOptions { max_checks: 2, ..CoordinatorOptions::default() };
+    let cluster = Cluster::with(hooks, options).await;
+    let slow = |sentences: usize| cluster.coordinator.check(long_request(sentences));
+    let mut running = Box::pin(async { tokio::join!(slow(3), slow(4)) });
+    assert!(timeout(Duration::from_millis(200), &mut running).await.is_err());
+    assert_eq!(cluster.check(request()).await.unwrap_err().code, Code::OVERLOADED);
+    drop(running);
+    gate.open();
+    eventually("the bus is empty", || cluster.bus.stored_jobs() == 0).await;
+    assert_eq!(cluster.check(request()).await.unwrap().coverage, Some(1.0));
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_stops_its_work() {
+    let (gate, hooks) = closed_gate();
+    let options = CoordinatorOptions { window_jobs: 1, ..CoordinatorOptions::default() };
+    let cluster = Cluster::with(hooks, options).await;
+    let request = long_request(200);
+    assert!(timeout(Duration::from_millis(500), cluster.coordinator.check(request)).await.is_err());
+    gate.open();
+    eventually("the bus is empty", || cluster.bus.stored_jobs() == 0).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(cluster.items() <= 2 * 16, "{} items were scored for nobody", cluster.items());
+}
+
+#[tokio::test]
+async fn a_waiting_check_goes_on_when_the_leading_one_leaves() {
+    let (gate, hooks) = closed_gate();
+    let cluster = Cluster::with(hooks, CoordinatorOptions::default()).await;
+    let mut leading = Box::pin(cluster.coordinator.check(request()));
+    assert!(timeout(Duration::from_millis(150), &mut leading).await.is_err());
+    let waiting = cluster.check(request());
+    let leaving = async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        drop(leading);
+        gate.open();
+    };
+    let (result, ()) = tokio::join!(waiting, leaving);
+    assert_eq!(result.unwrap().coverage, Some(1.0));
+}
+
+#[tokio::test]
+async fn a_stop_lets_running_checks_finish_and_refuses_new_ones() {
+    let (gate, hooks) = closed_gate();
+    let cluster = Cluster::with(hooks, CoordinatorOptions::default()).await;
+    let coordinator = cluster.coordinator.clone();
+    let stopping = async {
+        eventually("a job is at the worker", || cluster.items() > 0).await;
+        let open = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert_eq!(cluster.check(request()).await.unwrap_err().code, Code::OVERLOADED);
+            gate.open();
+        };
+        tokio::join!(coordinator.stop(), open);
+    };
+    let (result, ()) = tokio::join!(cluster.check(request()), stopping);
+    assert_eq!(result.unwrap().coverage, Some(1.0));
+    assert_eq!(cluster.check(request()).await.unwrap_err().code, Code::INTERNAL);
+}
+
+#[tokio::test]
+async fn a_stop_that_takes_too_long_makes_checks_answer_with_what_they_have() {
+    let (_gate, hooks) = closed_gate();
+    let options =
+        CoordinatorOptions { stop_timeout: Duration::from_millis(100), ..CoordinatorOptions::default() };
+    let cluster = Cluster::with(hooks, options).await;
+    let coordinator = cluster.coordinator.clone();
+    let stopping = async {
+        eventually("a job is at the worker", || cluster.items() > 0).await;
+        coordinator.stop().await;
+    };
+    let (result, ()) = tokio::join!(cluster.check(request()), stopping);
+    assert!(result.unwrap().notes.iter().any(|note| note.code == Code::CANCELLED));
+}
+
+#[tokio::test]
+async fn many_checks_at_once_all_answer_in_both_lanes() {
+    let options = CoordinatorOptions { max_checks: 100, ..CoordinatorOptions::default() };
+    let cluster = Cluster::with(ToyHooks::default(), options).await;
+    let mut checks = tokio::task::JoinSet::new();
+    for number in 0..100 {
+        let coordinator = cluster.coordinator.clone();
+        checks.spawn(async move {
+            let mut request = long_request(1 + number % 13);
+            request.lane =
+                if number % 3 == 0 { groundline_types::Lane::Bulk } else { groundline_types::Lane::Online };
+            let tenant = SubjectToken::from_name(&format!("tenant-{}", number % 5));
+            coordinator.check_for(tenant, request, CheckObserver::default()).await
+        });
+    }
+    let mut answered = 0;
+    while let Some(result) = timeout(PATIENCE, checks.join_next()).await.unwrap() {
+        let result = result.unwrap().unwrap();
+        assert_eq!(result.coverage, Some(1.0), "{:?}", result.notes);
+        answered += 1;
+    }
+    assert_eq!(answered, 100);
+    eventually("the bus is empty", || cluster.bus.stored_jobs() == 0).await;
+}
+
+/// Prints what a pair costs; run it in release to read a meaningful number.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_check_goes_through_uncut_in_rounds() {
+    let cluster = Cluster::start().await;
+    let sentence = |number: usize| format!("Item number{number} lies in box number{number}. ");
+    let source = (0..2_000).map(sentence).collect::<String>();
+    let response = (0..20).map(sentence).collect::<String>();
+    let began = Instant::now();
+    let mut request = CheckRequest::new(response.as_str(), source.as_str());
+    request.deadline_ms = Some(120_000);
+    let result = timeout(4 * PATIENCE, cluster.coordinator.check(request)).await.unwrap().unwrap();
+    assert_eq!(result.coverage, Some(1.0), "{:?} {:?} {:?}", result.notes, result.usage, result.timings);
+    assert_eq!(result.verdict, Some(Verdict::Supported));
+    assert!(result.usage.pairs >= 20 * 2_000);
+    let per_pair = began.elapsed() / u32::try_from(result.usage.pairs).unwrap();
+    println!("{} pairs, {per_pair:?} a pair, score included", result.usage.pairs);
+}

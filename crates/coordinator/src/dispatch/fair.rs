@@ -1,0 +1,182 @@
+//! Whose job is next: pure.
+
+use groundline_bus::{SubjectToken, TARGET_JOB_TOKENS};
+use groundline_types::Lane;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a tenant may send in one turn. At least the cost of a usual job, so that a turn sends something.
+const QUANTUM_TOKENS: usize = TARGET_JOB_TOKENS;
+/// A token of bulk is due for this many tokens of online work while both wait: bulk keeps a tenth.
+const ONLINE_PER_BULK: usize = 9;
+
+/// Deficit round robin over tenants, in tokens (Shreedhar and Varghese 1995, "Efficient Fair Queueing using Deficit Round
+/// Robin"): who asks for much waits for itself.
+#[derive(Debug)]
+struct RoundRobin<T> {
+    tenants: BTreeMap<SubjectToken, Tenant<T>>,
+    turns: VecDeque<SubjectToken>,
+}
+
+#[derive(Debug)]
+struct Tenant<T> {
+    jobs: VecDeque<(usize, T)>,
+    deficit: usize,
+}
+
+impl<T> RoundRobin<T> {
+    fn push(&mut self, tenant: SubjectToken, cost: usize, job: T) {
+        let entry = self.tenants.entry(tenant.clone()).or_insert_with(|| {
+            self.turns.push_back(tenant);
+            Tenant { jobs: VecDeque::new(), deficit: QUANTUM_TOKENS }
+        });
+        entry.jobs.push_back((cost, job));
+    }
+
+    fn pop(&mut self) -> Option<(usize, T)> {
+        loop {
+            let name = self.turns.front()?.clone();
+            let Some(tenant) = self.tenants.get_mut(&name) else {
+                self.turns.pop_front();
+                continue;
+            };
+            let Some(&(cost, _)) = tenant.jobs.front() else {
+                self.tenants.remove(&name);
+                self.turns.pop_front();
+                continue;
+            };
+            if cost <= tenant.deficit {
+                tenant.deficit -= cost;
+                let job = tenant.jobs.pop_front();
+                if tenant.jobs.is_empty() {
+                    // A tenant that has nothing to send saves up nothing.
+                    self.tenants.remove(&name);
+                    self.turns.pop_front();
+                }
+                return job;
+            }
+            tenant.deficit += QUANTUM_TOKENS;
+            self.turns.rotate_left(1);
+        }
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        for tenant in self.tenants.values_mut() {
+            tenant.jobs.retain(|(_, job)| keep(job));
+        }
+        self.tenants.retain(|_, tenant| !tenant.jobs.is_empty());
+        self.turns.retain(|name| self.tenants.contains_key(name));
+    }
+}
+
+impl<T> Default for RoundRobin<T> {
+    fn default() -> Self {
+        Self { tenants: BTreeMap::new(), turns: VecDeque::new() }
+    }
+}
+
+/// Jobs that wait, online before bulk, with a share for bulk, and fair between tenants in each.
+#[derive(Debug)]
+pub(super) struct FairQueue<T> {
+    online: RoundRobin<T>,
+    bulk: RoundRobin<T>,
+    /// Online tokens sent while bulk waited, less what bulk got for them.
+    online_ahead: usize,
+}
+
+impl<T> Default for FairQueue<T> {
+    fn default() -> Self {
+        Self { online: RoundRobin::default(), bulk: RoundRobin::default(), online_ahead: 0 }
+    }
+}
+
+impl<T> FairQueue<T> {
+    pub(super) fn push(&mut self, lane: Lane, tenant: SubjectToken, cost: usize, job: T) {
+        let lane = match lane {
+            Lane::Online => &mut self.online,
+            Lane::Bulk => &mut self.bulk,
+        };
+        lane.push(tenant, cost, job);
+    }
+
+    /// The next job and its cost.
+    pub(super) fn pop(&mut self) -> Option<(usize, T)> {
+        let bulk_waits = !self.bulk.turns.is_empty();
+        let bulk_is_due = bulk_waits && self.online_ahead >= ONLINE_PER_BULK * QUANTUM_TOKENS;
+        let online = if bulk_is_due { None } else { self.online.pop() };
+        if let Some((cost, job)) = online {
+            self.online_ahead = if bulk_waits { self.online_ahead + cost } else { 0 };
+            return Some((cost, job));
+        }
+        let (cost, job) = self.bulk.pop()?;
+        self.online_ahead = self.online_ahead.saturating_sub(cost * ONLINE_PER_BULK);
+        Some((cost, job))
+    }
+
+    /// Drops the jobs that are not to be kept.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.online.retain(&mut keep);
+        self.bulk.retain(keep);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tenant(number: usize) -> SubjectToken {
+        SubjectToken::from_name(&format!("tenant-{number}"))
+    }
+
+    #[test]
+    fn a_flood_of_one_tenant_does_not_hold_up_another() {
+        let mut queue = FairQueue::default();
+        for number in 0..100 {
+            queue.push(Lane::Online, tenant(1), 4000, (1, number));
+        }
+        queue.push(Lane::Online, tenant(2), 4000, (2, 0));
+        let place = std::iter::from_fn(|| queue.pop()).position(|(_, (tenant, _))| tenant == 2);
+        assert!(place.unwrap() <= 2, "{place:?}");
+    }
+
+    #[test]
+    fn bulk_gets_a_tenth_while_online_waits_and_everything_else_alone() {
+        let mut queue = FairQueue::default();
+        for _ in 0..300 {
+            queue.push(Lane::Online, tenant(1), 4000, Lane::Online);
+            queue.push(Lane::Bulk, tenant(2), 4000, Lane::Bulk);
+        }
+        let order = std::iter::from_fn(|| queue.pop()).map(|(_, lane)| lane).collect::<Vec<_>>();
+        let bulk = order[..300].iter().filter(|lane| **lane == Lane::Bulk).count();
+        assert!((25..=31).contains(&bulk), "{bulk} of 300");
+        assert_eq!(order.len(), 600);
+    }
+
+    proptest! {
+        #[test]
+        fn every_job_comes_out_once_in_its_tenants_order_and_shares_are_fair(
+            jobs in prop::collection::vec((0_usize..4, 1_usize..9000), 1..150),
+        ) {
+            let mut queue = FairQueue::default();
+            for (number, (owner, cost)) in jobs.iter().enumerate() {
+                queue.push(Lane::Online, tenant(*owner), *cost, (*owner, number));
+            }
+            let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+            let mut served = [0_usize; 4];
+            let mut left = [0_usize; 4];
+            for (owner, _) in &jobs { left[*owner] += 1; }
+            let mut count = 0;
+            while let Some((cost, (owner, number))) = queue.pop() {
+                count += 1;
+                prop_assert!(last.insert(owner, number).is_none_or(|before| before < number));
+                served[owner] += cost;
+                left[owner] -= 1;
+                if left.iter().all(|left| *left > 0) {
+                    let spread = served.iter().max().unwrap() - served.iter().min().unwrap();
+                    prop_assert!(spread <= 3 * QUANTUM_TOKENS, "shares differ by {} tokens", spread);
+                }
+            }
+            prop_assert_eq!(count, jobs.len());
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The detectors of one check, asked together.
+//!
+//! Methods ask for equal work: SummaC and entailment read the same pairs. Their rounds run in step, so equal work meets in one
+//! round and is done once.
+
+use crate::key::{Key, KeyMaker};
+use groundline_detectors::{Detector, Next};
+use groundline_types::{Head, ModelFacts, Outcome, PreparedCheck, Reason, Report, Score, Work};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+/// Bytes of text for one token, about, for languages in Latin script. For sizes of jobs and turns, not for any limit.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// What the detectors want in one round, each piece of work once.
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    pub(crate) work: Vec<Work>,
+    pub(crate) keys: Vec<Key>,
+    /// How often each is asked for.
+    pub(crate) asked: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Member {
+    detector: Box<dyn Detector>,
+    /// Places in the round of what it asked for, in its order.
+    asked: Vec<usize>,
+    report: Option<Report>,
+}
+
+/// The detectors of one check.
+#[derive(Debug)]
+pub(crate) struct Panel {
+    members: Vec<Member>,
+    keys: KeyMaker,
+}
+
+impl Panel {
+    pub(crate) fn new(detectors: Vec<Box<dyn Detector>>, keys: KeyMaker) -> Self {
+        let member = |detector| Member { detector, asked: Vec::new(), report: None };
+        Self { members: detectors.into_iter().map(member).collect(), keys }
+    }
+
+    /// Items that the detectors will ask for, equal ones counted for each.
+    pub(crate) fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
+        self.members.iter().map(|member| member.detector.planned_items(check, facts)).sum()
+    }
+
+    /// The first round; `None`: nothing is to be scored.
+    pub(crate) fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Option<Round> {
+        let next = self.members.iter_mut().map(|member| member.detector.start(check, facts)).collect();
+        self.merge(next)
+    }
+
+    /// The next round, given the last one's outcomes in its order; `None`: the detectors are done.
+    pub(crate) fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Option<Round> {
+        let next = self.members.iter_mut().map(|member| match member.report.take() {
+            Some(report) => Next::Done(report),
+            None => member.resume(outcomes),
+        });
+        let next = next.collect();
+        self.merge(next)
+    }
+
+    /// Gives the detectors a round's outcomes, and fails with `reason` whatever they still ask for.
+    pub(crate) fn fail_rest(&mut self, outcomes: &[Outcome<Score>], reason: &Reason) {
+        for member in self.members.iter_mut().filter(|member| member.report.is_none()) {
+            let mut next = member.resume(outcomes);
+            member.report = loop {
+                match next {
+                    Next::Done(report) => break Some(report),
+                    Next::Work(work) => {
+                        next = member.detector.resume(&vec![Outcome::Failed(reason.clone()); work.len()]);
+                    }
+                }
+            };
+        }
+    }
+
+    /// What the detectors found, once they are done.
+    pub(crate) fn into_reports(self) -> Vec<Report> {
+        self.members.into_iter().filter_map(|member| member.report).collect()
+    }
+
+    fn merge(&mut self, next: Vec<Next>) -> Option<Round> {
+        let mut merger = Merger::default();
+        for (member, next) in self.members.iter_mut().zip(next) {
+            match next {
+                Next::Done(report) => member.report = Some(report),
+                Next::Work(work) => {
+                    member.asked = work.into_iter().map(|work| merger.place(work, &mut self.keys)).collect();
+                }
+            }
+        }
+        (!merger.round.work.is_empty()).then_some(merger.round)
+    }
+}
+
+impl Member {
+    fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
+        let mine = self.asked.drain(..).filter_map(|place| outcomes.get(place).cloned()).collect::<Vec<_>>();
+        self.detector.resume(&mine)
+    }
+}
+
+/// Texts by their address: texts are shared, so this finds most equal work without reading it.
+type ByAddress = (usize, usize, Option<Head>);
+
+#[derive(Default)]
+struct Merger {
+    round: Round,
+    by_address: HashMap<ByAddress, usize>,
+    by_key: HashMap<Key, usize>,
+    keep: Vec<Work>,
+}
+
+fn address_of(text: &Arc<str>) -> usize {
+    text.as_ptr().addr()
+}
+
+impl Merger {
+    fn place(&mut self, work: Work, keys: &mut KeyMaker) -> usize {
+        // Every text that has an entry is kept alive until the round is merged, so an address names one text.
+        let address = match &work {
+            Work::Pair { premise, hypothesis, head } => {
+                (address_of(premise), address_of(hypothesis), Some(*head))
+            }
+            Work::Embed { text } => (address_of(text), 0, None),
+        };
+        let place = match self.by_address.entry(address) {
+            Entry::Occupied(place) => *place.get(),
+            Entry::Vacant(entry) => {
+                let key = keys.key(&work);
+                let place = *self.by_key.entry(key).or_insert(self.round.work.len());
+                if place == self.round.work.len() {
+                    self.round.work.push(work.clone());
+                    self.round.keys.push(key);
+                    self.round.asked.push(0);
+                }
+                self.keep.push(work);
+                *entry.insert(place)
+            }
+        };
+        self.round.asked[place] += 1;
+        place
+    }
+}
+
+/// Bytes of the texts of a piece of work.
+pub(crate) fn text_bytes(work: &Work) -> usize {
+    match work {
+        Work::Pair { premise, hypothesis, .. } => premise.len() + hypothesis.len(),
+        Work::Embed { text } => text.len(),
+    }
+}
+
+/// Tokens of a piece of work, roughly.
+pub(crate) fn estimated_tokens(work: &Work, overhead_tokens: usize) -> usize {
+    text_bytes(work) / BYTES_PER_TOKEN + overhead_tokens + 1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! From a request to claims, evidence and detectors.
+
+use crate::CoordinatorOptions;
+use crate::key::KeyMaker;
+use crate::language;
+use crate::panel::Panel;
+use groundline_bus::SubjectToken;
+use groundline_claims::{SplitOptions, split_response, split_source};
+use groundline_detectors::{create, resolve};
+use groundline_evidence::{SourceText, prepare_source};
+use groundline_types::{
+    CheckRequest, Claim, Code, CountTokens, ModelFacts, Note, PreparedCheck, PreparedSource, Problem, Reason,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Fewest tokens of evidence that must fit beside a claim; a claim that leaves less is not checked.
+const MIN_EVIDENCE_TOKENS: usize = 32;
+
+/// A request that detectors can start on.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) check: Arc<PreparedCheck>,
+    /// The model's facts, with the window that suits this request.
+    pub(crate) facts: ModelFacts,
+    pub(crate) panel: Panel,
+    pub(crate) notes: Vec<Note>,
+    /// Claims that leave no room for evidence, with the reason that their pairs fail with.
+    pub(crate) too_long: HashMap<Arc<str>, Reason>,
+    /// Whether every source is surely in another language than the response.
+    pub(crate) is_foreign: bool,
+    pub(crate) planned_items: usize,
+    pub(crate) planned_tokens: usize,
+}
+
+/// Splits and windows a request that was validated. Takes time in proportion to its texts.
+pub(crate) fn prepare(
+    request: Arc<CheckRequest>,
+    model: &ModelFacts,
+    tenant: &SubjectToken,
+    options: &CoordinatorOptions,
+) -> Result<Prepared, Problem> {
+    let methods = resolve(&request.methods)?;
+    let claims = split_response(&request.response, &SplitOptions { facts: request.facts });
+    let (window_tokens, too_long) = window_beside(&claims, model);
+    let facts = ModelFacts { window_tokens, ..model.clone() };
+    let (sources, mut notes) = prepare_sources(&request, &*model.counter, window_tokens);
+    if sources.iter().all(|source| source.sentences.is_empty()) {
+        return Err(Problem::new(Code::EMPTY_SOURCE, "no source has a word in it"));
+    }
+    let is_foreign = language::is_foreign(&request.response, sources.iter().map(|source| &*source.text));
+    if is_foreign {
+        let message = "every source seems to be in another language than the response, and the model reads one language; \
+                       sentences that are not supported are left unchecked";
+        notes.push(Note { code: Code::LANGUAGE_MISMATCH, message: message.to_owned(), location: None });
+    }
+    let check = Arc::new(PreparedCheck { request, claims, sources });
+    let detectors = methods.iter().filter_map(|method| create(method, &options.detectors)).collect();
+    let panel = Panel::new(detectors, KeyMaker::new(&model.id, tenant));
+    let planned_items = panel.planned_items(&check, &facts);
+    let planned_tokens = planned_items * mean_pair_tokens(&check, &facts);
+    Ok(Prepared { check, facts, panel, notes, too_long, is_foreign, planned_items, planned_tokens })
+}
+
+/// The window for this request: the model's, or what the longest claim leaves of its input. Claims that would leave less than
+/// [`MIN_EVIDENCE_TOKENS`] do not shrink it; they are returned instead.
+fn window_beside(claims: &[Claim], model: &ModelFacts) -> (usize, HashMap<Arc<str>, Reason>) {
+    let room = model.max_tokens.saturating_sub(model.pair_overhead_tokens);
+    let most = room.saturating_sub(MIN_EVIDENCE_TOKENS);
+    let (mut longest, mut too_long) = (0, HashMap::new());
+    let checkable = claims.iter().filter(|claim| claim.kind.is_checkable());
+    let texts = checkable
+        .flat_map(|claim| std::iter::once(&claim.text).chain(claim.facts.iter().map(|fact| &fact.text)));
+    for text in texts {
+        let tokens = model.counter.count_tokens(text);
+        if tokens > most {
+            let message = format!("the claim has {tokens} tokens; beside evidence the model reads {most}");
+            too_long.insert(Arc::clone(text), Reason::new(Code::CLAIM_TOO_LONG, message));
+        } else {
+            longest = longest.max(tokens);
+        }
+    }
+    (model.window_tokens.min(room - longest.min(room)).max(1), too_long)
+}
+
+/// The request's sources, then its turns where they are evidence.
+fn prepare_sources(
+    request: &CheckRequest,
+    counter: &dyn CountTokens,
+    window_tokens: usize,
+) -> (Vec<PreparedSource>, Vec<Note>) {
+    let named = request.sources.iter().enumerate().map(|(index, source)| {
+        let id = source.id.clone().unwrap_or_else(|| format!("source-{}", index + 1));
+        (id, Arc::clone(&source.text))
+    });
+    let turns = request.history.iter().enumerate().filter(|_| request.history_is_evidence);
+    let turns =
+        turns.map(|(index, turn)| (format!("history-{}", index + 1), Arc::from(turn.content.as_str())));
+    let (mut sources, mut notes) = (Vec::new(), Vec::new());
+    for (id, text) in named.chain(turns) {
+        let text: Arc<str> = text;
+        let sentences =
+            split_source(&text).into_iter().map(|sentence| (sentence.span, sentence.text)).collect();
+        let source = SourceText { id: Arc::from(id.as_str()), text, sentences };
+        let (source, cuts) = prepare_source(source, counter, window_tokens);
+        sources.push(source);
+        notes.extend(cuts.into_iter().map(|(code, message)| Note {
+            code,
+            message,
+            location: Some(id.clone()),
+        }));
+    }
+    (sources, notes)
+}
+
+/// Tokens of a (source sentence, claim) pair on average, for estimates of time.
+fn mean_pair_tokens(check: &PreparedCheck, facts: &ModelFacts) -> usize {
+    let mean = |tokens: usize, count: usize| tokens.checked_div(count).unwrap_or(0);
+    let sentences = check.sources.iter().flat_map(|source| &source.sentences);
+    let (evidence_tokens, evidence) =
+        sentences.fold((0, 0), |(tokens, count), sentence| (tokens + sentence.tokens, count + 1));
+    let claims = check.claims.iter().filter(|claim| claim.kind.is_checkable());
+    let (claim_tokens, claims) = claims
+        .fold((0, 0), |(tokens, count), claim| (tokens + facts.counter.count_tokens(&claim.text), count + 1));
+    mean(evidence_tokens, evidence) + mean(claim_tokens, claims) + facts.pair_overhead_tokens
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+use super::*;
+use groundline_inference::Engine;
+use groundline_testkit::ToyEngine;
+use groundline_types::{Source, Turn};
+
+fn prepared(request: CheckRequest) -> Result<Prepared, Problem> {
+    let engine = ToyEngine::default();
+    let tenant = SubjectToken::from_name("t");
+    prepare(Arc::new(request), engine.facts(), &tenant, &CoordinatorOptions::default())
+}
+
+#[test]
+fn windows_shrink_beside_a_long_claim_and_give_way_to_one_that_is_too_long() {
+    let source = "word ".repeat(400);
+    let short = prepared(CheckRequest::new("Cats sleep.", source.as_str())).unwrap();
+    assert_eq!(short.facts.window_tokens, 96);
+    let long_claim = format!("Cats {}.", "sleep ".repeat(449).trim());
+    let long = prepared(CheckRequest::new(long_claim.as_str(), source.as_str())).unwrap();
+    assert_eq!((long.facts.window_tokens, long.too_long.len()), (512 - 3 - 450, 0));
+    let endless = format!("Cats {}. Dogs bark.", "sleep ".repeat(600).trim());
+    let endless = prepared(CheckRequest::new(endless.as_str(), source.as_str())).unwrap();
+    assert_eq!(endless.facts.window_tokens, 96);
+    assert_eq!(
+        endless.too_long.values().map(|reason| reason.code).collect::<Vec<_>>(),
+        [Code::CLAIM_TOO_LONG]
+    );
+}
+
+#[test]
+fn turns_are_evidence_only_where_the_request_says_so() {
+    let source = |text: &str| Source { id: None, title: None, text: text.into() };
+    let mut request =
+        CheckRequest::with_sources("Cats sleep.", vec![source("Cats rest."), source("Dogs bark.")]);
+    request.sources[1].id = Some("dogs".to_owned());
+    request.history = vec![Turn { role: "user".to_owned(), content: "Birds sing.".to_owned() }];
+    let ids = |request: &CheckRequest| {
+        let check = prepared(request.clone()).unwrap().check;
+        check.sources.iter().map(|source| source.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&request), ["source-1", "dogs"]);
+    request.history_is_evidence = true;
+    assert_eq!(ids(&request), ["source-1", "dogs", "history-1"]);
+}
+
+#[test]
+fn a_source_without_a_word_and_an_unknown_method_are_refused() {
+    assert_eq!(prepared(CheckRequest::new("Cats sleep.", "... !!!")).unwrap_err().code, Code::EMPTY_SOURCE);
+    let mut request = CheckRequest::new("Cats sleep.", "Cats rest.");
+    request.methods = vec!["sumac".to_owned()];
+    assert_eq!(prepared(request).unwrap_err().code, Code::UNKNOWN_METHOD);
+}
+
+#[test]
+fn a_foreign_source_and_a_cut_sentence_are_noted() {
+    let english = "The cat was in the house and it was not happy with the dog that they had.";
+    let german = "Die Katze war im Haus und sie war nicht glücklich mit dem Hund, der auch da war.";
+    let foreign = prepared(CheckRequest::new(english, german)).unwrap();
+    assert!(foreign.is_foreign);
+    assert_eq!(foreign.notes.iter().map(|note| note.code).collect::<Vec<_>>(), [Code::LANGUAGE_MISMATCH]);
+    let endless = "word ".repeat(300);
+    let cut = prepared(CheckRequest::new(english, endless.as_str())).unwrap();
+    let note = &cut.notes[0];
+    assert_eq!((note.code, note.location.as_deref()), (Code::SENTENCE_CUT, Some("source-1")));
+}

@@ -1,0 +1,128 @@
+//! Brings results to the checks that wait for them.
+
+use crate::check::CheckMessage;
+use groundline_actors::{OwnedTask, TaskKind, spawn_task};
+use groundline_bus::{Incarnation, JobBus, JobResult};
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use tokio::sync::oneshot;
+
+pub(crate) enum RouterMessage {
+    /// Results of jobs of this check go there.
+    Register(u64, ActorRef<CheckMessage>),
+    /// Nobody waits for this check's results any more.
+    Forget(u64),
+    /// A result from the bus.
+    Result(JobResult),
+    /// Results are being received from now on.
+    Subscribed,
+    /// The bus gives no results, or no more.
+    Ended,
+    /// Reply once they are; the reply is dropped where they never will be.
+    WhenSubscribed(oneshot::Sender<()>),
+    /// Fail, as a bug would.
+    #[cfg(test)]
+    Panic,
+}
+
+pub(crate) struct ResultRouter<B>(PhantomData<fn() -> B>);
+
+impl<B> ResultRouter<B> {
+    pub(crate) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Subscription {
+    Pending,
+    Open,
+    Ended,
+}
+
+pub(crate) struct RouterState {
+    checks: BTreeMap<u64, ActorRef<CheckMessage>>,
+    subscription: Subscription,
+    waiting: Vec<oneshot::Sender<()>>,
+    /// Ends with the actor, so that the next one's subscription takes its place.
+    _reader: OwnedTask,
+}
+
+impl<B: JobBus> Actor for ResultRouter<B> {
+    type Msg = RouterMessage;
+    type State = RouterState;
+    type Arguments = (B, Incarnation);
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<RouterMessage>,
+        (bus, me): (B, Incarnation),
+    ) -> Result<RouterState, ActorProcessingErr> {
+        let reader = spawn_task(TaskKind::Results, read_results(bus, me, myself));
+        Ok(RouterState {
+            checks: BTreeMap::new(),
+            subscription: Subscription::Pending,
+            waiting: Vec::new(),
+            _reader: reader,
+        })
+    }
+
+    async fn handle(
+        &self,
+        _myself: ActorRef<RouterMessage>,
+        message: RouterMessage,
+        state: &mut RouterState,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            RouterMessage::Register(check, actor) => {
+                state.checks.insert(check, actor);
+            }
+            RouterMessage::Forget(check) => {
+                state.checks.remove(&check);
+            }
+            RouterMessage::Result(result) => match state.checks.get(&result.id.check) {
+                // A check that just ended needs no result.
+                Some(check) => drop(check.send_message(CheckMessage::JobResult(result))),
+                None => tracing::debug!(job = %result.id, "a result came after its check had ended"),
+            },
+            RouterMessage::Subscribed => {
+                state.subscription = Subscription::Open;
+                state.waiting.drain(..).for_each(|waiting| drop(waiting.send(())));
+            }
+            RouterMessage::Ended => {
+                state.subscription = Subscription::Ended;
+                state.waiting.clear();
+            }
+            RouterMessage::WhenSubscribed(reply) => match state.subscription {
+                Subscription::Pending => state.waiting.push(reply),
+                Subscription::Open => drop(reply.send(())),
+                Subscription::Ended => drop(reply),
+            },
+            #[cfg(test)]
+            RouterMessage::Panic => panic!("the test asked for it"),
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _myself: ActorRef<RouterMessage>,
+        _event: SupervisionEvent,
+        _state: &mut RouterState,
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+}
+
+/// Ends with the bus, or with the router.
+async fn read_results<B: JobBus>(bus: B, me: Incarnation, router: ActorRef<RouterMessage>) {
+    if let Ok(mut results) = bus.results(me).await {
+        // A router that ended has ended this task as well, so a refusal needs no answer.
+        let _ = router.send_message(RouterMessage::Subscribed);
+        while let Some(result) = results.next().await {
+            let _ = router.send_message(RouterMessage::Result(result));
+        }
+    }
+    let _ = router.send_message(RouterMessage::Ended);
+}

@@ -1,0 +1,137 @@
+//! The async face of the thread that runs the engine.
+
+use crate::batcher::BatcherMessage;
+use groundline_actors::{Condition, Handle, Reporter};
+use groundline_inference::{Encoded, Engine};
+use groundline_types::{Code, Problem, Score};
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Batches that a device may have: one runs, one waits. The batcher sends no more.
+pub(crate) const MAX_BATCHES: usize = 2;
+
+/// Items to score together.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) id: u64,
+    pub(crate) items: Vec<Encoded>,
+}
+
+/// What became of a batch, in its order.
+#[derive(Debug)]
+pub(crate) struct BatchResults {
+    pub(crate) batch: u64,
+    pub(crate) items: Vec<Result<Score, Problem>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum DeviceMessage {
+    /// Run a batch.
+    Run(Batch),
+    /// The thread is done with one.
+    Done(BatchResults),
+}
+
+/// What a device works with.
+#[derive(Clone)]
+pub(crate) struct DeviceSetup {
+    pub(crate) engine: Arc<dyn Engine>,
+    pub(crate) batcher: Handle<BatcherMessage>,
+    pub(crate) health: Reporter,
+}
+
+pub(crate) struct Device;
+
+pub(crate) struct DeviceState {
+    batches: mpsc::Sender<Batch>,
+    batcher: Handle<BatcherMessage>,
+    health: Reporter,
+    running: usize,
+}
+
+impl Actor for Device {
+    type Msg = DeviceMessage;
+    type State = DeviceState;
+    type Arguments = DeviceSetup;
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<DeviceMessage>,
+        setup: DeviceSetup,
+    ) -> Result<DeviceState, ActorProcessingErr> {
+        // Room for both: the first one stays in the channel until the thread wakes.
+        let (batches, inbox) = mpsc::channel(MAX_BATCHES);
+        let engine = setup.engine;
+        std::thread::Builder::new()
+            .name("groundline-device".to_owned())
+            .spawn(move || run_batches(&*engine, inbox, &myself))?;
+        setup.health.report(Condition::Idle);
+        Ok(DeviceState { batches, batcher: setup.batcher, health: setup.health, running: 0 })
+    }
+
+    async fn handle(
+        &self,
+        _myself: ActorRef<DeviceMessage>,
+        message: DeviceMessage,
+        state: &mut DeviceState,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            DeviceMessage::Run(batch) => {
+                state.running += 1;
+                state.health.report(Condition::Busy);
+                // Full or closed means that the thread is gone or the batcher does not count: both are cured by a new start
+                // of device and batcher, and the bus delivers the jobs again.
+                state.batches.try_send(batch)?;
+            }
+            DeviceMessage::Done(results) => {
+                state.running -= 1;
+                state.health.report(if state.running == 0 { Condition::Idle } else { Condition::Busy });
+                // A batcher between two lives has given its jobs back to the bus.
+                let _ = state.batcher.send(BatcherMessage::Scored(results));
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _myself: ActorRef<DeviceMessage>,
+        _event: SupervisionEvent,
+        _state: &mut DeviceState,
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+}
+
+/// The thread: ends when its actor does.
+fn run_batches(engine: &dyn Engine, mut inbox: mpsc::Receiver<Batch>, device: &ActorRef<DeviceMessage>) {
+    while let Some(batch) = inbox.blocking_recv() {
+        let results = BatchResults { batch: batch.id, items: run_guarded(engine, &batch.items) };
+        if device.send_message(DeviceMessage::Done(results)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Runs a batch. Where the engine panics, every item is run alone, so that only the one that is to blame fails.
+fn run_guarded(engine: &dyn Engine, items: &[Encoded]) -> Vec<Result<Score, Problem>> {
+    // The engine is only read, and a panic inside it leaves nothing of ours half-changed.
+    let run = |items: &[Encoded]| {
+        let results = std::panic::catch_unwind(AssertUnwindSafe(|| engine.run(items))).ok();
+        results.filter(|results| results.len() == items.len())
+    };
+    if let Some(results) = run(items) {
+        return results;
+    }
+    tracing::error!(items = items.len(), "the engine failed on a batch; its items are run one by one");
+    let failed = || Err(Problem::new(Code::INTERNAL, "the engine failed on this item"));
+    items
+        .iter()
+        .map(|item| run(std::slice::from_ref(item)).and_then(|mut one| one.pop()).unwrap_or_else(failed))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Asks the bus for what the batcher has room for.
+
+use crate::batcher::{BatcherMessage, Room};
+use groundline_actors::{Handle, OwnedTask, TaskKind, spawn_task};
+use groundline_bus::{JobBus, LaneId, MAX_JOB_ITEMS, PullBudget};
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use std::marker::PhantomData;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+
+/// Most jobs of one pull.
+const MAX_JOBS_PER_PULL: usize = 2 * MAX_JOB_ITEMS;
+/// How long one pull waits for a job; then the room is looked at anew.
+const PULL_WAIT: Duration = Duration::from_secs(5);
+
+/// What a puller works with.
+#[derive(Clone)]
+pub(crate) struct PullerSetup<B> {
+    pub(crate) bus: B,
+    pub(crate) lane: LaneId,
+    pub(crate) batcher: Handle<BatcherMessage>,
+    pub(crate) room: watch::Receiver<Room>,
+}
+
+pub(crate) enum PullerMessage {
+    /// Pull no more; the reply comes when no pull is under way.
+    Stop(oneshot::Sender<()>),
+}
+
+pub(crate) struct Puller<B>(PhantomData<fn() -> B>);
+
+impl<B> Puller<B> {
+    pub(crate) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<B: JobBus> Actor for Puller<B> {
+    type Msg = PullerMessage;
+    type State = Option<OwnedTask>;
+    type Arguments = PullerSetup<B>;
+
+    async fn pre_start(
+        &self,
+        _myself: ActorRef<PullerMessage>,
+        setup: PullerSetup<B>,
+    ) -> Result<Option<OwnedTask>, ActorProcessingErr> {
+        Ok(Some(spawn_task(TaskKind::Pull, pull_while_there_is_room(setup))))
+    }
+
+    async fn handle(
+        &self,
+        _myself: ActorRef<PullerMessage>,
+        message: PullerMessage,
+        state: &mut Option<OwnedTask>,
+    ) -> Result<(), ActorProcessingErr> {
+        let PullerMessage::Stop(reply) = message;
+        *state = None;
+        let _ = reply.send(());
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _myself: ActorRef<PullerMessage>,
+        _event: SupervisionEvent,
+        _state: &mut Option<OwnedTask>,
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+}
+
+/// Ends with the bus, or with the worker.
+async fn pull_while_there_is_room<B: JobBus>(mut setup: PullerSetup<B>) {
+    let lane = setup.lane.lane;
+    loop {
+        let Ok(room) = setup.room.wait_for(|room| room.of(lane) > 0).await.map(|room| room.of(lane)) else {
+            return;
+        };
+        let budget = PullBudget { max_jobs: MAX_JOBS_PER_PULL, max_tokens: room, wait: PULL_WAIT };
+        let Ok(deliveries) = setup.bus.pull(&setup.lane, budget).await else { return };
+        if deliveries.is_empty() {
+            continue;
+        }
+        let (reply, accepted) = oneshot::channel();
+        // Unsent deliveries are dropped, and come back. This puller is then about to be started again with its batcher.
+        if setup.batcher.send(BatcherMessage::Delivered(deliveries, reply)).is_err()
+            || accepted.await.is_err()
+        {
+            return;
+        }
+    }
+}
