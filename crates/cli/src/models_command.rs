@@ -34,7 +34,7 @@ fn list(config: &Config, sink: &mut Sink) -> Result<u8, Failure> {
             Ok(details) => {
                 let revision =
                     details.revision.map(|revision| format!(", revision {revision}")).unwrap_or_default();
-                let kind = format!("{}{revision}, {}", details.model_type, megabytes(details.size_bytes));
+                let kind = format!("{}{revision}, {}", details.model_type, size(details.size_bytes));
                 push(&mut text, format_args!("    kind    {}\n", one_line(&kind)));
                 push(&mut text, format_args!("    labels  {}\n", one_line(&details.labels.join(", "))));
             }
@@ -67,10 +67,7 @@ fn verify(config: &Config, sink: &mut Sink) -> Result<u8, Failure> {
     push(&mut text, format_args!("    labels     {}\n", one_line(&model.labels.join(", "))));
     push(&mut text, format_args!("    engine     {}\n", model.engine));
     for file in &model.files {
-        push(
-            &mut text,
-            format_args!("    file       {}, {}\n", one_line(&file.name), megabytes(file.size_bytes)),
-        );
+        push(&mut text, format_args!("    file       {}, {}\n", one_line(&file.name), size(file.size_bytes)));
     }
     if !found.report.has_golden {
         text += "    reference  none: the folder has no golden.json to compare with\n";
@@ -102,6 +99,10 @@ fn shown(path: &Path) -> String {
     one_line(&path.display().to_string())
 }
 
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1000 => format!("{bytes} bytes"),
+        1000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
 }

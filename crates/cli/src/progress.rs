@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A rate is measured for this long before anything is said about time.
-const MEASURE_FOR: Duration = Duration::from_secs(2);
+const MEASURE_FOR: Duration = Duration::from_secs(3);
 /// Work that takes less is not announced.
 const WORTH_TELLING: Duration = Duration::from_secs(20);
 

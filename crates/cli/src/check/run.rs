@@ -11,7 +11,7 @@ use crate::interrupt::Interrupts;
 use crate::output::{self, Layout, Sink, render_result};
 use crate::progress::{Forecast, rough, thousands};
 use groundline::{CancelToken, CheckObserver, Checker, Config, Progress, Stage};
-use groundline_types::{CheckResult, OffsetUnit, Problem};
+use groundline_types::{CheckResult, Code, OffsetUnit, Problem};
 use std::collections::VecDeque;
 use std::future::ready;
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub(super) struct Run<'a> {
     tally: Tally,
     bytes_done: u64,
     started: Instant,
+    /// When the first score of a single check could be seen: loading the model says nothing about the rate.
+    scoring_since: Option<Instant>,
     announced: bool,
     interrupted: bool,
 }
@@ -93,6 +95,7 @@ impl<'a> Run<'a> {
             tally: Tally::default(),
             bytes_done: 0,
             started: Instant::now(),
+            scoring_since: None,
             announced: false,
             interrupted: false,
         }
@@ -198,7 +201,10 @@ impl<'a> Run<'a> {
                     self.console.write(&mut self.sink, &line)?;
                 }
                 if !args.json || !self.options.many {
-                    self.console.report(problem, finished.position.describe().as_deref());
+                    // A file that cannot be read is named by its problem.
+                    let place =
+                        finished.position.describe().filter(|_| problem.code != Code::UNREADABLE_FILE);
+                    self.console.report(problem, place.as_deref());
                 }
             }
         }
@@ -236,20 +242,21 @@ impl<'a> Run<'a> {
         }
         let Some(watched) = self.watched.front().and_then(Option::as_ref) else { return };
         let progress = *watched.progress.borrow();
+        if progress.stage < Stage::Scoring {
+            return;
+        }
+        let elapsed = self.scoring_since.get_or_insert_with(Instant::now).elapsed();
         let (done, total) = (progress.done_items as u64, progress.planned_items as u64);
         let forecast = Forecast { done, total, elapsed };
         if let Some(time) = self.announce(&forecast) {
             let threads = self.options.config.engine.thread_count();
-            let scores = thousands(total);
-            let time = rough(time);
+            let (scores, time) = (thousands(total), rough(time));
             self.console.tell(&format!(
                 "about {scores} scores to compute, roughly {time} on {threads} threads; {HOW_TO_STOP}"
             ));
         }
-        if progress.stage >= Stage::Scoring {
-            let message = format!("{} of {} scores{}", thousands(done), thousands(total), left(&forecast));
-            self.console.draw(done, total, message);
-        }
+        let message = format!("{} of {} scores{}", thousands(done), thousands(total), left(&forecast));
+        self.console.draw(done, total, message);
     }
 
     /// The whole time of large work, once.

@@ -2,7 +2,7 @@
 
 use super::{Palette, matrix, one_line, push, width, wrap};
 use groundline_types::{
-    CheckResult, EvidenceResult, FactResult, MethodStatus, OffsetUnit, Probability, SentenceResult,
+    CheckResult, Code, EvidenceResult, FactResult, MethodStatus, OffsetUnit, Probability, SentenceResult,
     SentenceStatus, Status, Verdict,
 };
 
@@ -82,7 +82,8 @@ impl Totals {
             line += ", ";
             line += &palette.warn(&format!("{} not checked", self.unchecked));
         }
-        line + &palette.dim(&format!(" · {} pairs · {seconds:.1} s", self.pairs))
+        let pairs = if self.pairs == 1 { "pair" } else { "pairs" };
+        line + &palette.dim(&format!(" · {} {pairs} · {seconds:.1} s", self.pairs))
     }
 }
 
@@ -95,6 +96,7 @@ pub(crate) fn render_result(result: &CheckResult, layout: &Layout) -> String {
     if let Some(matrix) = &result.matrix {
         out.push('\n');
         out.push_str(&matrix::render(matrix, &result.sentences, layout));
+        out.push_str(&summac_line(result));
     }
     render_notes(&mut out, result, layout);
     out.push_str("  ");
@@ -120,6 +122,18 @@ fn header(result: &CheckResult, palette: Palette) -> String {
         parts.push(format!("coverage {:.0} %", (coverage * 100.0).floor()));
     }
     parts.join("  ") + "\n"
+}
+
+/// The numbers that come from the matrix.
+fn summac_line(result: &CheckResult) -> String {
+    let scores = &result.scores;
+    let numbers = [
+        ("summac", scores.summac.map(|score| f64::from(score.get()))),
+        ("summac_zs", scores.summac_zs),
+        ("summac_conv", scores.summac_conv.map(|score| f64::from(score.get()))),
+    ];
+    let shown = numbers.iter().filter_map(|(name, score)| Some(format!("  {name} {:.2}", (*score)?)));
+    shown.collect::<String>() + "\n"
 }
 
 fn verdict_name(verdict: Option<Verdict>) -> &'static str {
@@ -165,7 +179,9 @@ fn render_sentence(out: &mut String, sentence: &SentenceResult, layout: &Layout)
     for evidence in sentence.evidence.iter().take(layout.evidence) {
         render_evidence(out, evidence, sentence.verdict, layout);
     }
-    for fact in &sentence.facts {
+    // A sentence that is one fact has been shown already.
+    let facts = sentence.facts.iter().filter(|fact| sentence.facts.len() > 1 || fact.text != sentence.text);
+    for fact in facts {
         render_fact(out, fact, layout);
     }
 }
@@ -231,11 +247,19 @@ fn render_fact(out: &mut String, fact: &FactResult, layout: &Layout) {
 /// Notes of the result, and methods that gave no number, once each.
 fn render_notes(out: &mut String, result: &CheckResult, layout: &Layout) {
     let failed = result.methods.iter().filter(|(_, method)| method.status == MethodStatus::Failed);
+    // A deadline is one thing to know, however many methods it cut short.
+    let known = |code| result.notes.iter().any(|note| note.code == code);
     let reasons = failed.filter_map(|(name, method)| {
-        let reason = method.reason.as_ref()?;
+        let reason = method.reason.as_ref().filter(|reason| !known(reason.code))?;
         Some((reason.code, format!("method {name}: {}", reason.message), None))
     });
-    let notes = result.notes.iter().map(|note| (note.code, note.message.clone(), note.location.clone()));
+    // Without the matrix no number of SummaC-Conv is shown, so there is none to warn of.
+    let told = |code| code != Code::FOREIGN_BACKBONE || result.matrix.is_some();
+    let notes = result
+        .notes
+        .iter()
+        .filter(|note| told(note.code))
+        .map(|note| (note.code, note.message.clone(), note.location.clone()));
     for (code, message, location) in notes.chain(reasons) {
         let place = location.map(|place| format!(" ({})", one_line(&place))).unwrap_or_default();
         let title = format!("note[{code}]:");

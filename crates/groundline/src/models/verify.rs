@@ -32,10 +32,24 @@ pub fn verify_model(config: &Config) -> Result<Verification, Problem> {
 mod tests {
     use super::*;
 
+    fn golden_checkpoint() -> Config {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/checkpoints/deberta-v3-like");
+        let mut config = Config::default();
+        config.model.name = folder.to_owned();
+        config
+    }
+
     #[test]
-    fn the_shipped_model_computes_what_its_reference_did() {
-        let found = verify_model(&Config::default()).unwrap();
-        assert_eq!(found.description.id.name, "groundline-mini");
+    fn a_model_computes_what_its_reference_did() {
+        let found = verify_model(&golden_checkpoint()).unwrap();
         assert!(found.report.has_golden && found.report.has_passed(), "{:?}", found.report);
+        assert!(found.path.ends_with("deberta-v3-like"));
+    }
+
+    #[test]
+    fn labels_of_the_configuration_win() {
+        let mut config = golden_checkpoint();
+        config.model.labels = ["yes", "no", "maybe"].map(str::to_owned).to_vec();
+        assert_eq!(verify_model(&config).unwrap_err().code, groundline_types::Code::UNKNOWN_LABELS);
     }
 }

@@ -22,7 +22,6 @@ curie␛[31m  contradicted (partly checked)  min 0.02  mean 0.50  weighted 0.40 
                          bio.txt bytes 35..80 contradicts 0.90: “The Nobel Prize
                          in Physics of 1903 went to them.”
   ? not mentioned  0.10  She liked tea.
-                         ? 0.10 She liked tea.
   · not checked          Anything else?
   ! not checked          She was happy.
                          the deadline passed
@@ -69,6 +68,17 @@ fn nothing_to_check_says_so() {
     assert!(render_result(&empty, &layout(80, false)).starts_with("curie␛[31m  nothing to check\n"));
     empty.status = Status::Failed;
     assert!(render_result(&empty, &layout(80, false)).starts_with("curie␛[31m  not checked\n"));
+}
+
+#[test]
+fn facts_stand_under_their_sentence_where_there_are_several() {
+    let mut sample = result(RESULT);
+    let mut second = sample.sentences[2].facts[0].clone();
+    second.text = "She liked it hot.".to_owned();
+    sample.sentences[2].facts.push(second);
+    let text = render_result(&sample, &layout(80, false));
+    let expected = "She liked tea.\n                         ? 0.10 She liked tea.\n                         ? 0.10 She liked it hot.\n";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
