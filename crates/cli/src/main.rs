@@ -1,4 +1,6 @@
-//! The `groundline` command.
+//! The `groundline` command: reading input, drawing output, exit statuses. Whatever decides something is in the library.
+
+#![forbid(unsafe_code)]
 
 mod app;
 mod args;

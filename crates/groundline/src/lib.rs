@@ -37,6 +37,8 @@
 //!
 //! Invariant of absence: this crate knows no HTTP and no terminal.
 
+#![forbid(unsafe_code)]
+
 mod checker;
 mod config;
 mod fingerprint;
