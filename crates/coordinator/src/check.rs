@@ -2,6 +2,8 @@
 
 mod actor;
 mod machine;
+mod message;
 mod work;
 
-pub(crate) use actor::{Check, CheckMessage, CheckSetup, Reply, Shared};
+pub(crate) use actor::Check;
+pub(crate) use message::{CheckMessage, CheckSetup, Reply, Shared};

@@ -18,6 +18,8 @@
 //!
 //! Invariant of absence: this crate knows no HTTP and no engine.
 
+#![forbid(unsafe_code)]
+
 mod assemble;
 mod cache;
 mod check;

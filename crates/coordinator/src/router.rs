@@ -82,13 +82,17 @@ impl<B: JobBus> Actor for ResultRouter<B> {
                 state.checks.remove(&check);
             }
             RouterMessage::Result(result) => match state.checks.get(&result.id.check) {
-                // A check that just ended needs no result.
-                Some(check) => drop(check.send_message(CheckMessage::JobResult(result))),
+                Some(check) => {
+                    // A check that just ended needs no result.
+                    let _ = check.send_message(CheckMessage::JobResult(result));
+                }
                 None => tracing::debug!(job = %result.id, "a result came after its check had ended"),
             },
             RouterMessage::Subscribed => {
                 state.subscription = Subscription::Open;
-                state.waiting.drain(..).for_each(|waiting| drop(waiting.send(())));
+                for waiting in state.waiting.drain(..) {
+                    let _ = waiting.send(());
+                }
             }
             RouterMessage::Ended => {
                 state.subscription = Subscription::Ended;
@@ -96,8 +100,10 @@ impl<B: JobBus> Actor for ResultRouter<B> {
             }
             RouterMessage::WhenSubscribed(reply) => match state.subscription {
                 Subscription::Pending => state.waiting.push(reply),
-                Subscription::Open => drop(reply.send(())),
-                Subscription::Ended => drop(reply),
+                Subscription::Open => {
+                    let _ = reply.send(());
+                }
+                Subscription::Ended => {}
             },
             #[cfg(test)]
             RouterMessage::Panic => panic!("the test asked for it"),

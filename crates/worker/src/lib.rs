@@ -16,6 +16,8 @@
 //!
 //! Invariant of absence: this crate knows no claim and no verdict.
 
+#![forbid(unsafe_code)]
+
 mod batcher;
 mod device;
 mod options;

@@ -1,99 +1,27 @@
 //! The shell around the check machine: messages in, effects out.
 
 use super::machine::{self, Effect, Event, Phase, State};
+use super::message::{CheckMessage, CheckSetup, CheckWaiter, Reply};
 use super::work::{Ground, OpenRound, Turn, standing, take_turn};
-use crate::CoordinatorOptions;
 use crate::assemble::{Context, assemble};
-use crate::cache::{FlightEnd, Leads, ScoreCache, Waiter};
+use crate::cache::{FlightEnd, Leads};
 use crate::dispatch::{DispatchMessage, Submission};
 use crate::observer::{Progress, Stage};
 use crate::panel::Panel;
 use crate::prepare::{Prepared, prepare};
 use crate::router::RouterMessage;
-use groundline_actors::{Handle, OwnedTask, TaskKind, run_blocking, spawn_task};
-use groundline_bus::{Incarnation, Job, JobAnswer, JobId, JobResult, JobTexts, LaneId, SubjectToken};
-use groundline_types::{
-    CheckRequest, CheckResult, Code, ModelFacts, Note, Problem, Reason, Score, Timings, Usage, Work,
-};
+use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
+use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
+use groundline_types::{Code, Note, Problem, Reason, Score, Timings, Usage, Work};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 /// What detectors need for each planned item to finish once nothing more is scored; the answer is begun that much earlier.
 const FINISH_TIME_PER_ITEM: Duration = Duration::from_micros(1);
 /// The least that is kept for making the verdict.
 const MIN_FINISH_TIME: Duration = Duration::from_millis(2);
-
-/// What all checks of a coordinator share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) me: Incarnation,
-    pub(crate) facts: ModelFacts,
-    pub(crate) model: SubjectToken,
-    pub(crate) options: CoordinatorOptions,
-    pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
-    pub(crate) router: Handle<RouterMessage>,
-    pub(crate) dispatch: Handle<DispatchMessage>,
-}
-
-/// One check, as it is handed to its actor.
-pub(crate) struct CheckSetup {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) number: u64,
-    pub(crate) tenant: SubjectToken,
-    pub(crate) request: Arc<CheckRequest>,
-    pub(crate) progress: Option<watch::Sender<Progress>>,
-    pub(crate) deadline: Instant,
-}
-
-/// Where the one answer of a check goes.
-pub(crate) type Reply = oneshot::Sender<Result<CheckResult, Problem>>;
-
-/// A check that waits for another one's job.
-#[derive(Debug, Clone)]
-pub(crate) struct CheckWaiter {
-    number: u64,
-    actor: ActorRef<CheckMessage>,
-}
-
-impl Waiter for CheckWaiter {
-    fn id(&self) -> u64 {
-        self.number
-    }
-
-    fn landed(&self, ends: Vec<FlightEnd>) {
-        // A check that ended waits for nothing.
-        let _ = self.actor.send_message(CheckMessage::Landed(ends));
-    }
-}
-
-#[derive(Debug)]
-pub(crate) enum CheckMessage {
-    /// Begin. Sent once, by the actor to itself.
-    Begin,
-    /// The texts are split, or cannot be; `None`: that failed.
-    Prepared(Option<Result<Box<Prepared>, Problem>>),
-    /// The detectors took their turn; `None`: that failed.
-    Turned(Option<Box<(Panel, Option<OpenRound>)>>),
-    /// An answer to a job.
-    JobResult(JobResult),
-    /// A job was given up.
-    JobFailed(JobId, Reason),
-    /// Jobs of other checks have landed.
-    Landed(Vec<FlightEnd>),
-    /// Answer now.
-    Finish(Reason),
-    /// Nobody waits for the answer any more.
-    CallerGone,
-    /// The router was started again.
-    RouterLost,
-    /// The dispatcher was started again.
-    DispatchLost,
-    /// The verdict is made; `None`: that failed.
-    Concluded(Option<Box<CheckResult>>),
-}
 
 pub(crate) struct Check;
 

@@ -12,118 +12,17 @@
 //! - C5: at most one reply, and exactly one unless the caller is gone;
 //! - C6: a result with an unchecked claim never says that everything was checked.
 
+mod words;
+
 use groundline_actors::check_invariant;
 use groundline_bus::{MAX_JOB_BYTES, MAX_JOB_ITEMS, TARGET_JOB_TOKENS};
 use groundline_types::{CheckResult, Code, Outcome, Problem, Reason, Score, SentenceStatus};
 use std::collections::{BTreeMap, VecDeque};
 
+pub(crate) use words::{Effect, Event, Phase, RoundItem, Standing, Tally};
+
 /// Text bytes of a job; the rest of [`MAX_JOB_BYTES`] is for what surrounds them.
 const MAX_JOB_TEXT_BYTES: usize = MAX_JOB_BYTES - 4096;
-
-/// What happened.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Event {
-    /// The texts are split.
-    Prepared,
-    /// The detectors ask for a round of distinct work.
-    Round(Vec<RoundItem>),
-    /// The detectors are done.
-    DetectorsDone,
-    /// A job has been answered, with one outcome for each of its items.
-    JobScored { serial: u32, outcomes: Vec<Outcome<Score>> },
-    /// A worker wants the items of a job one by one.
-    JobSplit { serial: u32 },
-    /// A job was given up.
-    JobFailed { serial: u32, reason: Reason },
-    /// Another check's job has landed: the score of an item that waits for it, or nothing.
-    Landed { item: usize, score: Option<Score> },
-    /// The answer to [`Effect::Claim`].
-    Claimed(Vec<(usize, Standing)>),
-    /// The deadline, or the caller, wants the answer now.
-    Finish(Reason),
-    /// Nobody waits for the answer any more.
-    CallerGone,
-    /// The dispatcher lost its queue.
-    DispatchLost,
-    /// Results may have been lost on their way.
-    ResultsLost,
-    /// The verdict is made.
-    Concluded(Box<CheckResult>),
-    /// Something failed that must not.
-    Broken(Problem),
-}
-
-/// One distinct piece of work of a round.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RoundItem {
-    pub(crate) standing: Standing,
-    /// Estimated.
-    pub(crate) tokens: usize,
-    /// Of its texts.
-    pub(crate) bytes: usize,
-    /// How often detectors ask for it.
-    pub(crate) asked: usize,
-}
-
-/// How an item stands when it comes.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Standing {
-    /// Its score is known.
-    Hit(Score),
-    /// This check gets it.
-    Lead,
-    /// Another check gets it.
-    Wait,
-    /// It cannot be scored.
-    Refused(Reason),
-}
-
-/// What to do.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Effect {
-    /// Ask the detectors for their first round.
-    StartDetectors,
-    /// Give them a round's outcomes, and ask for the next one.
-    Resume(Vec<Outcome<Score>>),
-    /// Give them a round's outcomes, and answer all that they still ask for with this reason.
-    FailRest(Vec<Outcome<Score>>, Reason),
-    /// Send a job of these items of the round.
-    Submit { serial: u32, items: Vec<usize> },
-    /// Send it again to a dispatcher that may not know it.
-    Resubmit { serial: u32, items: Vec<usize> },
-    /// Let the dispatcher send it again to the bus.
-    Resend { serial: u32 },
-    /// The dispatcher need not wait for this job any more.
-    Settled { serial: u32 },
-    /// Tell who waits for these items.
-    Resolve(Vec<(usize, Option<Score>)>),
-    /// Ask anew how these items stand.
-    Claim(Vec<usize>),
-    /// Make the verdict.
-    Conclude,
-    /// Answer the caller.
-    Reply(Box<Result<CheckResult, Problem>>),
-    /// Drop every job, and give up what others wait for.
-    Cancel,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    Preparing,
-    Detecting,
-    Scoring,
-    Concluding,
-    Done,
-}
-
-/// Counts for progress and usage.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// Settled items, as often as they were asked for.
-    pub(crate) done: usize,
-    /// Items scored without a job of this check.
-    pub(crate) cache_hits: usize,
-}
 
 #[derive(Debug)]
 pub(crate) struct State {

@@ -1,7 +1,7 @@
 //! What a check does on threads for computing.
 
-use super::actor::CheckWaiter;
 use super::machine::{RoundItem, Standing};
+use super::message::CheckWaiter;
 use crate::cache::{Claimed, Leads, ScoreCache};
 use crate::key::Key;
 use crate::panel::{Panel, Round, estimated_tokens, text_bytes};

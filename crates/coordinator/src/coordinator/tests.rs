@@ -173,10 +173,10 @@ async fn a_deadline_gives_what_is_there_with_reasons() {
     gate.open();
     cluster.check(CheckRequest::new("Marie Curie was born in Warsaw.", SOURCE)).await.unwrap();
     gate.close();
-    known.deadline_ms = Some(300);
+    known.deadline_ms = Some(1000);
     let began = Instant::now();
     let result = cluster.check(known).await.unwrap();
-    assert!(began.elapsed() < Duration::from_millis(1300), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_millis(2000), "{:?}", began.elapsed());
     assert_eq!((result.status, result.coverage), (Status::Partial, Some(0.5)));
     assert_eq!(result.sentences[0].verdict, Some(Verdict::Supported), "what the cache knew is there");
     assert_eq!(result.sentences[1].status, SentenceStatus::Failed);

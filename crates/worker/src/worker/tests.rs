@@ -181,7 +181,7 @@ async fn an_expired_job_is_answered_without_being_scored() {
     // Two batches fill the device.
     for serial in 0..2 {
         bench.publish(serial, &["the cat"]).await;
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     bench
         .bus
@@ -224,7 +224,7 @@ async fn a_drain_finishes_what_runs_and_hands_back_the_rest() {
     // A batch each: two fill the device, the third waits.
     for serial in 0..3 {
         bench.publish(serial, &["the cat"]).await;
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let open = async {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -105,20 +105,37 @@ async fn many_checks_at_once_all_answer_in_both_lanes() {
     eventually("the bus is empty", || cluster.bus.stored_jobs() == 0).await;
 }
 
+/// `sentences` in the source and `claims` in the response, all different.
+fn large_request(sentences: usize, claims: usize, deadline_ms: u64) -> CheckRequest {
+    let sentence = |number: usize| format!("Item number{number} lies in box number{number}. ");
+    let source = (0..sentences).map(sentence).collect::<String>();
+    let response = (0..claims).map(sentence).collect::<String>();
+    let mut request = CheckRequest::new(response.as_str(), source.as_str());
+    request.deadline_ms = Some(deadline_ms);
+    request
+}
+
 /// Prints what a pair costs; run it in release to read a meaningful number.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_check_goes_through_uncut_in_rounds() {
     let cluster = Cluster::start().await;
-    let sentence = |number: usize| format!("Item number{number} lies in box number{number}. ");
-    let source = (0..2_000).map(sentence).collect::<String>();
-    let response = (0..20).map(sentence).collect::<String>();
-    let began = Instant::now();
-    let mut request = CheckRequest::new(response.as_str(), source.as_str());
-    request.deadline_ms = Some(120_000);
-    let result = timeout(4 * PATIENCE, cluster.coordinator.check(request)).await.unwrap().unwrap();
-    assert_eq!(result.coverage, Some(1.0), "{:?} {:?} {:?}", result.notes, result.usage, result.timings);
+    let (began, request) = (Instant::now(), large_request(2_000, 20, 300_000));
+    let result = timeout(10 * PATIENCE, cluster.coordinator.check(request)).await.unwrap().unwrap();
+    assert_eq!(result.coverage, Some(1.0), "{:?} {:?}", result.notes, result.usage);
     assert_eq!(result.verdict, Some(Verdict::Supported));
     assert!(result.usage.pairs >= 20 * 2_000);
     let per_pair = began.elapsed() / u32::try_from(result.usage.pairs).unwrap();
     println!("{} pairs, {per_pair:?} a pair, score included", result.usage.pairs);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_check_answers_at_its_deadline() {
+    let hooks = ToyHooks { batch_delay: Duration::from_millis(50), ..ToyHooks::default() };
+    let cluster = Cluster::with(hooks, CoordinatorOptions::default()).await;
+    let (began, request) = (Instant::now(), large_request(2_000, 50, 2_000));
+    let result = timeout(PATIENCE, cluster.coordinator.check(request)).await.unwrap().unwrap();
+    let over = began.elapsed().saturating_sub(Duration::from_secs(2));
+    println!("{over:?} over the deadline");
+    assert!(over < Duration::from_secs(2), "{over:?} over the deadline");
+    assert!(result.coverage < Some(1.0) && result.notes.iter().any(|note| note.code == Code::DEADLINE));
 }

@@ -1,0 +1,86 @@
+//! What a check is given and told.
+
+use super::work::OpenRound;
+use crate::CoordinatorOptions;
+use crate::cache::{FlightEnd, ScoreCache, Waiter};
+use crate::dispatch::DispatchMessage;
+use crate::observer::Progress;
+use crate::panel::Panel;
+use crate::prepare::Prepared;
+use crate::router::RouterMessage;
+use groundline_actors::Handle;
+use groundline_bus::{Incarnation, JobId, JobResult, SubjectToken};
+use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem, Reason};
+use ractor::ActorRef;
+use std::sync::Arc;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+/// What all checks of a coordinator share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) me: Incarnation,
+    pub(crate) facts: ModelFacts,
+    pub(crate) model: SubjectToken,
+    pub(crate) options: CoordinatorOptions,
+    pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
+    pub(crate) router: Handle<RouterMessage>,
+    pub(crate) dispatch: Handle<DispatchMessage>,
+}
+
+/// One check, as it is handed to its actor.
+pub(crate) struct CheckSetup {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) number: u64,
+    pub(crate) tenant: SubjectToken,
+    pub(crate) request: Arc<CheckRequest>,
+    pub(crate) progress: Option<watch::Sender<Progress>>,
+    pub(crate) deadline: Instant,
+}
+
+/// Where the one answer of a check goes.
+pub(crate) type Reply = oneshot::Sender<Result<CheckResult, Problem>>;
+
+/// A check that waits for another one's job.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckWaiter {
+    pub(crate) number: u64,
+    pub(crate) actor: ActorRef<CheckMessage>,
+}
+
+impl Waiter for CheckWaiter {
+    fn id(&self) -> u64 {
+        self.number
+    }
+
+    fn landed(&self, ends: Vec<FlightEnd>) {
+        // A check that ended waits for nothing.
+        let _ = self.actor.send_message(CheckMessage::Landed(ends));
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum CheckMessage {
+    /// Begin. Sent once, by the actor to itself.
+    Begin,
+    /// The texts are split, or cannot be; `None`: that failed.
+    Prepared(Option<Result<Box<Prepared>, Problem>>),
+    /// The detectors took their turn; `None`: that failed.
+    Turned(Option<Box<(Panel, Option<OpenRound>)>>),
+    /// An answer to a job.
+    JobResult(JobResult),
+    /// A job was given up.
+    JobFailed(JobId, Reason),
+    /// Jobs of other checks have landed.
+    Landed(Vec<FlightEnd>),
+    /// Answer now.
+    Finish(Reason),
+    /// Nobody waits for the answer any more.
+    CallerGone,
+    /// The router was started again.
+    RouterLost,
+    /// The dispatcher was started again.
+    DispatchLost,
+    /// The verdict is made; `None`: that failed.
+    Concluded(Option<Box<CheckResult>>),
+}
