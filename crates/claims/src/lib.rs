@@ -16,6 +16,8 @@
 //!
 //! Invariant of absence: no model, no async runtime, no file and no network.
 
+#![forbid(unsafe_code)]
+
 mod abbreviations;
 mod facts;
 mod kind;

@@ -11,6 +11,8 @@
 //! Invariant of absence: this crate knows no async runtime, no engine, no file, no clock and no network. It depends on
 //! `claims`, `evidence` and `types`.
 
+#![forbid(unsafe_code)]
+
 mod answers;
 mod detector;
 mod entailment;

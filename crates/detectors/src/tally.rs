@@ -34,6 +34,8 @@ pub(crate) struct ScoredWindow {
 /// * Contradiction is the largest over the nearest rows (as many as `contradiction_neighbours`) and over the windows that hold one
 ///   of them. A window without near evidence is as unrelated to the claim as a far sentence is, and small NLI models call what
 ///   is unrelated a contradiction; so the rule for sentences is read to bind windows too.
+/// * Where a row supports the claim, only rows nearer than it may speak against it: sources rarely contradict themselves, while
+///   "Curie died in 1934" looks like a contradiction of "Curie was born in 1867" to a small model (docs/adr/0005).
 /// * Neutral is that of the pair behind the larger of the two. The three come from different pairs: each is a probability, their
 ///   sum need not be 1.
 /// * Evidence, at most [`PICKS`]: where contradiction wins, the near rows by contradiction, those of the contradicting window
@@ -45,8 +47,12 @@ pub(crate) fn finding(
     layout: &Layout,
     options: &DetectorOptions,
 ) -> ClaimFinding {
-    let near = &rows[..rows.len().min(options.contradiction_neighbours.max(1))];
-    let is_near = |window: &&ScoredWindow| near.iter().any(|scored| window.rows.contains(&scored.row));
+    let neighbours = options.contradiction_neighbours.max(1);
+    let supporter = supporting_row(rows, options.support_threshold);
+    let near = &rows[..rows.len().min(supporter.map_or(neighbours, |at| neighbours.min(at + 1)))];
+    let is_near = |window: &&ScoredWindow| {
+        supporter.is_none() && near.iter().any(|scored| window.rows.contains(&scored.row))
+    };
     let of_row = |scored: &ScoredRow| scored.probabilities;
     let of_window = |scored: &ScoredWindow| scored.probabilities;
 
@@ -108,6 +114,15 @@ pub(crate) fn grid_finding(
     };
     let rows: Vec<ScoredRow> = near.iter().filter_map(scored).collect();
     finding(&rows, &[], layout, options)
+}
+
+/// Where the row stands that entails the claim most, if any does.
+fn supporting_row(rows: &[ScoredRow], threshold: f32) -> Option<usize> {
+    let larger = |best: usize, at: usize| {
+        if entailment(&rows[at].probabilities) > entailment(&rows[best].probabilities) { at } else { best }
+    };
+    let best = (0..rows.len()).reduce(larger)?;
+    (entailment(&rows[best].probabilities) >= threshold).then_some(best)
 }
 
 fn entailment(probabilities: &NliProbabilities) -> f32 {

@@ -5,6 +5,8 @@
 //!
 //! Invariant of absence: this crate knows no score of a claim, no model beyond a token counter, no runtime and no network.
 
+#![forbid(unsafe_code)]
+
 mod cut;
 mod nearness;
 mod prepare;

@@ -6,6 +6,8 @@
 //!
 //! Invariant of absence: this crate does not know where reports come from. It depends on `types` alone of this project.
 
+#![forbid(unsafe_code)]
+
 mod aggregate;
 mod decide;
 mod matrix;

@@ -41,6 +41,38 @@ fn a_window_contradicts_only_with_a_near_sentence_in_it() {
 }
 
 #[test]
+fn a_supported_claim_is_contradicted_only_by_what_is_nearer_than_its_support() {
+    let window = ScoredWindow { rows: 0..3, probabilities: probabilities(0.1, 0.9) };
+    let farther = finding(
+        &rows(&[(0.8, 0.1), (0.0, 1.0), (0.0, 1.0)]),
+        &[window.clone()],
+        &layout(3),
+        &DetectorOptions::default(),
+    );
+    assert_eq!(
+        farther.contradiction,
+        Probability::new(0.1),
+        "its own, not that of farther sentences or of a window"
+    );
+    assert_eq!(order(&farther), [0, 1, 2]);
+    let nearer = finding(
+        &rows(&[(0.0, 1.0), (0.8, 0.1), (0.0, 0.9)]),
+        &[window.clone()],
+        &layout(3),
+        &DetectorOptions::default(),
+    );
+    assert_eq!(nearer.contradiction, Probability::new(1.0));
+    assert_eq!(order(&nearer)[0], 0);
+    let unsupported = finding(
+        &rows(&[(0.4, 0.1), (0.0, 0.7), (0.1, 0.2)]),
+        &[window],
+        &layout(3),
+        &DetectorOptions::default(),
+    );
+    assert_eq!(unsupported.contradiction, Probability::new(0.9));
+}
+
+#[test]
 fn supporting_sentences_come_first_and_the_nearest_fill_up() {
     let rows = rows(&[(0.1, 0.1), (0.6, 0.2), (0.2, 0.1), (0.9, 0.0)]);
     let found = finding(&rows, &[], &layout(4), &DetectorOptions::default());
