@@ -156,9 +156,9 @@ fn the_matrix_holds_a_number_for_every_pair_of_sentences() {
     let result = run(&[&CURIE[..], &["--json", "--matrix"]].concat()).json();
     let matrix = &result["matrix"];
     let (rows, columns) = (matrix["rows"].as_array().unwrap(), matrix["columns"].as_array().unwrap());
-    assert_eq!((rows.len(), columns.len()), (7, 5));
+    assert_eq!((rows.len(), columns.len()), (8, 5));
     let entailment = matrix["entailment"].as_array().unwrap();
     assert!(entailment.iter().all(|row| row.as_array().unwrap().iter().all(Value::is_f64)));
     let drawn = run(&[&CURIE[..], &["--matrix"]].concat());
-    assert!(drawn.stdout.contains("S7") && drawn.stdout.contains("R5"), "{}", drawn.stdout);
+    assert!(drawn.stdout.contains("S8") && drawn.stdout.contains("R5"), "{}", drawn.stdout);
 }

@@ -1,27 +1,32 @@
 //! Numbers, quantities and dates that conflict with the evidence.
 //!
-//! Needs no model: each claim is compared with the evidence sentences nearest to it by shared names, numbers and words. A wrong
+//! Each claim with a value is compared with the evidence sentences nearest to it by shared names, numbers and words. A wrong
 //! "contradicted" costs more than a miss, because it overrules the model, so a value conflicts only where
 //!
 //! * no near evidence has the same value (spelled-out numbers, other notations, rounding, approximate marks and ranges
 //!   considered), and
-//! * some near evidence says the same thing with another value of the same kind: see [`conflict::says_otherwise`].
+//! * some near evidence says the same thing with another value of the same kind. That it says the same thing is known where
+//!   the model takes the evidence to entail the claim ([`conflict::replaces`]): small models overlook a changed number. Else
+//!   the words must show it ([`conflict::says_otherwise`]).
 //!
-//! The report's score is the share of claims without a conflict. A finding has no probabilities.
+//! It asks for the pairs of a claim and its nearest evidence, which `entailment` asks for too, so they are scored once. A pair
+//! without a score counts as not entailing. The report's score is the share of claims without a conflict. A finding has no
+//! probabilities.
 
 mod conflict;
 mod passage;
 
+use crate::answers::read_pair;
 use crate::features::features_with;
-use crate::layout::Layout;
-use crate::tally::{PICKS, response_score};
-use crate::{Detector, Next};
-use conflict::{agrees, says_otherwise};
+use crate::layout::{Layout, pair};
+use crate::tally::{PICKS, never_started, response_score};
+use crate::{Detector, DetectorOptions, Next};
+use conflict::{agrees, replaces, says_otherwise};
 use groundline_claims::values::{Value, find_values};
 use groundline_evidence::{NearnessWeights, TextFeatures, nearness_score, rank};
 use groundline_types::{
-    ClaimFinding, EvidencePick, ModelFacts, NliProbabilities, Outcome, PreparedCheck, Probability, Report,
-    Score,
+    ClaimFinding, EvidencePick, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Probability,
+    Report, Score, Work,
 };
 use passage::Passage;
 use std::collections::BTreeMap;
@@ -35,9 +40,45 @@ const AGREEMENT_ROWS: usize = 12;
 const SHOWN_VALUES: usize = 3;
 
 /// Numeric and date consistency.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Numeric {
-    report: Option<Report>,
+    options: DetectorOptions,
+    run: Option<Run>,
+}
+
+#[derive(Debug)]
+struct Run {
+    check: Arc<PreparedCheck>,
+    labels: NliLabels,
+    layout: Layout,
+    /// The claims with a value, each with its nearest rows.
+    suspects: Vec<Suspect>,
+    /// Number of (suspect, near row) pairs asked so far, in order.
+    asked: usize,
+}
+
+/// A claim with a value.
+#[derive(Debug)]
+struct Suspect {
+    column: usize,
+    /// The nearest rows of the layout, nearest first.
+    near: Vec<usize>,
+    /// For the first of them, as far as asked: whether the row entails the claim.
+    entailing: Vec<bool>,
+}
+
+impl Numeric {
+    pub(crate) fn new(options: &DetectorOptions) -> Self {
+        Self { options: options.clone(), run: None }
+    }
+
+    fn next(&mut self) -> Next {
+        let Some(run) = &mut self.run else {
+            return Next::Done(never_started("numeric"));
+        };
+        let work: Vec<Work> = run.pairs().skip(run.asked).take(self.options.pairs_per_round.max(1)).collect();
+        if work.is_empty() { Next::Done(run.report()) } else { Next::Work(work) }
+    }
 }
 
 impl Detector for Numeric {
@@ -45,20 +86,69 @@ impl Detector for Numeric {
         "numeric"
     }
 
-    fn planned_items(&self, _check: &PreparedCheck, _facts: &ModelFacts) -> usize {
-        0
+    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
+        let layout = Layout::new(check, facts);
+        let has_value = |column: &&usize| !find_values(&check.claims[**column].text).is_empty();
+        layout.columns.iter().filter(has_value).count() * CONFLICT_ROWS.min(layout.rows.len())
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
         let layout = Layout::new(check, facts);
-        let evidence = Evidence::new(check, &layout);
-        let finding = |claim: &usize| Some(Outcome::Scored(evidence.finding(*claim)));
-        let claims = layout.outcomes(layout.columns.iter().map(finding).collect());
+        let suspects = Evidence::new(check, &layout).suspects();
+        self.run = Some(Run { check: check.clone(), labels: facts.labels, layout, suspects, asked: 0 });
+        self.next()
+    }
+
+    fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
+        if let Some(run) = &mut self.run {
+            run.take(outcomes, &self.options);
+        }
+        self.next()
+    }
+}
+
+impl Run {
+    /// The pairs of all suspects and the rows that may conflict with them.
+    fn pairs(&self) -> impl Iterator<Item = Work> {
+        self.suspects.iter().flat_map(move |suspect| {
+            let claim = self.layout.column_text(&self.check, suspect.column);
+            suspect
+                .near
+                .iter()
+                .take(CONFLICT_ROWS)
+                .map(move |row| pair(self.layout.row_text(&self.check, *row), claim))
+        })
+    }
+
+    fn take(&mut self, outcomes: &[Outcome<Score>], options: &DetectorOptions) {
+        let open = self.suspects.iter_mut().flat_map(|suspect| {
+            let missing = suspect.near.len().min(CONFLICT_ROWS) - suspect.entailing.len();
+            std::iter::repeat_n(suspect.column, missing)
+        });
+        let columns: Vec<usize> = open.take(options.pairs_per_round.max(1)).collect();
+        self.asked += columns.len();
+        for (at, column) in columns.into_iter().enumerate() {
+            let read = read_pair(outcomes.get(at), &self.labels);
+            let entails = read.is_ok_and(|read| read.entailment.get() >= options.support_threshold);
+            if let Some(suspect) = self.suspects.iter_mut().find(|suspect| suspect.column == column) {
+                suspect.entailing.push(entails);
+            }
+        }
+    }
+
+    fn report(&self) -> Report {
+        let evidence = Evidence::bare(&self.check, &self.layout);
+        let mut found: Vec<_> =
+            self.layout.columns.iter().map(|_| Some(Outcome::Scored(ClaimFinding::default()))).collect();
+        for suspect in &self.suspects {
+            found[suspect.column] = Some(Outcome::Scored(evidence.finding(suspect)));
+        }
+        let claims = self.layout.outcomes(found);
         let scored = claims.iter().filter_map(Outcome::scored);
         let (sum, count) = scored.fold((0.0, 0.0), |(sum, count), finding| {
             (sum + f64::from(u8::from(finding.numeric_conflict.is_none())), count + 1.0)
         });
-        let report = Report {
+        Report {
             method: "numeric",
             score: response_score(&claims, (count > 0.0).then(|| sum / count)),
             claims,
@@ -66,14 +156,8 @@ impl Detector for Numeric {
             extra: BTreeMap::new(),
             matrix: None,
             notes: Vec::new(),
-            work_items: 0,
-        };
-        self.report = Some(report.clone());
-        Next::Done(report)
-    }
-
-    fn resume(&mut self, _outcomes: &[Outcome<Score>]) -> Next {
-        Next::Done(self.report.clone().unwrap_or_else(|| crate::tally::never_started("numeric")))
+            work_items: self.asked,
+        }
     }
 }
 
@@ -99,19 +183,46 @@ impl<'a> Evidence<'a> {
         Self { check, layout, features: (0..layout.rows.len()).map(features).collect() }
     }
 
-    fn finding(&self, claim: usize) -> ClaimFinding {
-        let text = &self.check.claims[claim].text;
+    /// Without features, for what needs no ranking.
+    fn bare(check: &'a PreparedCheck, layout: &'a Layout) -> Self {
+        Self { check, layout, features: Vec::new() }
+    }
+
+    fn suspects(&self) -> Vec<Suspect> {
+        let suspect = |column: usize| {
+            let text = self.layout.column_text(self.check, column);
+            let values = self.claim(column).values;
+            (!values.is_empty()).then(|| Suspect {
+                column,
+                near: self.near(text, &values),
+                entailing: Vec::new(),
+            })
+        };
+        (0..self.layout.columns.len()).filter_map(suspect).collect()
+    }
+
+    fn claim(&self, column: usize) -> Passage {
+        let claim = self.layout.columns[column];
         let before = claim.checked_sub(1).map(|before| &*self.check.claims[before].text);
-        let passage = Passage::new(text, before);
-        if passage.values.is_empty() {
-            return ClaimFinding::default();
-        }
-        let near = self.near(text, &passage.values);
-        let rows: Vec<(usize, Passage)> = near.into_iter().map(|row| (row, self.passage(row))).collect();
+        Passage::new(&self.check.claims[claim].text, before)
+    }
+
+    fn finding(&self, suspect: &Suspect) -> ClaimFinding {
+        let passage = self.claim(suspect.column);
+        let rows: Vec<NearRow> = suspect
+            .near
+            .iter()
+            .enumerate()
+            .map(|(at, row)| NearRow {
+                row: *row,
+                passage: self.passage(*row),
+                entails: suspect.entailing.get(at).copied().unwrap_or(false),
+            })
+            .collect();
         let found: Vec<(&Value, Vec<Conflict>)> = passage
             .values
             .iter()
-            .map(|value| (value, self.conflicts(&passage, value, &rows)))
+            .map(|value| (value, conflicts(&passage, value, &rows)))
             .filter(|(_, conflicts)| !conflicts.is_empty())
             .collect();
         let picks = found.iter().flat_map(|(_, conflicts)| conflicts).take(PICKS).map(|conflict| {
@@ -151,29 +262,44 @@ impl<'a> Evidence<'a> {
         let before = before.map(|before| &**self.layout.row_text(self.check, before));
         Passage::new(self.layout.row_text(self.check, row), before)
     }
+}
 
-    fn conflicts(&self, claim: &Passage, value: &Value, rows: &[(usize, Passage)]) -> Vec<Conflict> {
-        if rows.iter().any(|(_, row)| row.values.iter().any(|other| agrees(claim, value, row, other))) {
-            return Vec::new();
-        }
-        let mut conflicts: Vec<Conflict> = Vec::new();
-        let mut undated = 0;
-        for (index, row) in rows.iter().take(CONFLICT_ROWS) {
-            for other in row.values.iter().filter(|other| says_otherwise(claim, value, row, other)) {
-                undated += usize::from(conflict::only_evidence_is_dated(claim, value, row, other));
-                let shown = row.show(other);
-                if conflicts.iter().all(|known| known.shown != shown) {
-                    conflicts.push(Conflict { row: *index, shown });
-                }
+/// An evidence sentence near a claim.
+struct NearRow {
+    row: usize,
+    passage: Passage,
+    /// Whether the model takes it to entail the claim.
+    entails: bool,
+}
+
+fn conflicts(claim: &Passage, value: &Value, rows: &[NearRow]) -> Vec<Conflict> {
+    let bears_out =
+        |row: &NearRow| row.passage.values.iter().any(|other| agrees(claim, value, &row.passage, other));
+    if rows.iter().any(bears_out) {
+        return Vec::new();
+    }
+    let mut conflicts: Vec<Conflict> = Vec::new();
+    let mut undated = 0;
+    for near in rows.iter().take(CONFLICT_ROWS) {
+        let row = &near.passage;
+        for other in &row.values {
+            let replaced = near.entails && replaces(value, other);
+            if !replaced && !says_otherwise(claim, value, row, other) {
+                continue;
+            }
+            undated += usize::from(!replaced && conflict::only_evidence_is_dated(claim, value, row, other));
+            let shown = row.show(other);
+            if conflicts.iter().all(|known| known.shown != shown) {
+                conflicts.push(Conflict { row: near.row, shown });
             }
         }
-        // Figures for several years are no conflict with one that names no year.
-        if undated > 0 && conflicts.len() > 1 {
-            conflicts.clear();
-        }
-        conflicts.truncate(SHOWN_VALUES);
-        conflicts
     }
+    // Figures for several years are no conflict with one that names no year.
+    if undated > 0 && conflicts.len() > 1 {
+        conflicts.clear();
+    }
+    conflicts.truncate(SHOWN_VALUES);
+    conflicts
 }
 
 /// Stands in a pick of a method without a model. Verdicts take such a pick as a pointer to the sentence only.

@@ -102,7 +102,7 @@ pub fn create(method: &str, options: &DetectorOptions) -> Option<Box<dyn Detecto
         "entailment" => Box::new(Entailment::new(options)),
         "summac" => Box::new(Summac::new(options)),
         "summac_conv" => Box::new(SummacConv::new(options)),
-        "numeric" => Box::new(Numeric::default()),
+        "numeric" => Box::new(Numeric::new(options)),
         _ => return None,
     })
 }

@@ -38,7 +38,7 @@ pub(crate) struct ScoredWindow {
 ///   "Curie died in 1934" looks like a contradiction of "Curie was born in 1867" to a small model (docs/adr/0005).
 /// * Neutral is that of the pair behind the larger of the two. The three come from different pairs: each is a probability, their
 ///   sum need not be 1.
-/// * Evidence, at most [`PICKS`]: where contradiction wins, the near rows by contradiction, those of the contradicting window
+/// * Evidence, at most [`PICKS`]: where contradiction wins, the near rows that contradict, nearest first, those of the contradicting window
 ///   first where no row alone says it; where support wins, supporting rows by entailment, or the nearest ones of the supporting
 ///   window where no row alone supports; else, and to fill up, the nearest rows.
 pub(crate) fn finding(
@@ -69,9 +69,11 @@ pub(crate) fn finding(
 
     let mut picks: Vec<ScoredRow> = Vec::new();
     if opposed >= options.contradiction_threshold && opposed > support {
+        // Small models call several near sentences a contradiction, all with certainty: the nearest of them explains best.
+        let contradicts =
+            |scored: &ScoredRow| contradiction(&scored.probabilities) >= options.contradiction_threshold;
         let mut by_contradiction = near.to_vec();
-        by_contradiction
-            .sort_by(|a, b| contradiction(&b.probabilities).total_cmp(&contradiction(&a.probabilities)));
+        by_contradiction.sort_by_key(|scored| !contradicts(scored));
         let alone = row_against.is_some_and(|row| contradiction(&row) >= options.contradiction_threshold);
         if !alone {
             let window = strongest_window(windows.iter().filter(is_near), contradiction);

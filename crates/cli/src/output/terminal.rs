@@ -3,7 +3,7 @@
 use super::{Palette, matrix, one_line, push, width, wrap};
 use groundline_types::{
     CheckResult, Code, EvidenceResult, FactResult, MethodStatus, OffsetUnit, Probability, SentenceResult,
-    SentenceStatus, Status, Verdict,
+    SentenceStatus, Status, Verdict, VerdictReason,
 };
 
 /// How text is laid out.
@@ -177,7 +177,7 @@ fn render_sentence(out: &mut String, sentence: &SentenceResult, layout: &Layout)
         render_lines(out, &one_line(detail), layout, |line| palette.warn(line));
     }
     for evidence in sentence.evidence.iter().take(layout.evidence) {
-        render_evidence(out, evidence, sentence.verdict, layout);
+        render_evidence(out, evidence, (sentence.verdict, sentence.reason), layout);
     }
     // A sentence that is one fact has been shown already.
     let facts = sentence.facts.iter().filter(|fact| sentence.facts.len() > 1 || fact.text != sentence.text);
@@ -221,9 +221,16 @@ fn render_lines(out: &mut String, text: &str, layout: &Layout, paint: impl Fn(&s
 }
 
 /// `source-1 bytes 0..52 entails 0.98: “quote”`.
-fn render_evidence(out: &mut String, evidence: &EvidenceResult, verdict: Option<Verdict>, layout: &Layout) {
+fn render_evidence(
+    out: &mut String,
+    evidence: &EvidenceResult,
+    (verdict, reason): (Option<Verdict>, VerdictReason),
+    layout: &Layout,
+) {
     let finding = match verdict {
         Some(Verdict::Supported) => format!("entails {:.2}", evidence.support_probability.get()),
+        // The numbers conflict, whatever the model makes of the sentence.
+        Some(Verdict::Contradicted) if reason == VerdictReason::Numeric => "has another value".to_owned(),
         Some(Verdict::Contradicted) => format!("contradicts {:.2}", evidence.contradiction_probability.get()),
         _ => format!("nearest, entails {:.2}", evidence.support_probability.get()),
     };

@@ -80,6 +80,21 @@ pub(super) fn says_otherwise(claim: &Passage, value: &Value, row: &Passage, othe
     }
 }
 
+/// Whether evidence that the model takes for the same statement has another value in the place of `value`: of the same kind and
+/// unit, and of the same noun where it counts something. Small models overlook a changed number, so that the words around it need
+/// no comparing here: the model did that.
+pub(super) fn replaces(value: &Value, other: &Value) -> bool {
+    let counts = matches!(value.kind, ValueKind::Number(_) | ValueKind::Ordinal(_));
+    value.compare(other) == Comparison::Different
+        && (!counts || value.noun == other.noun)
+        && !is_common_rank(value)
+}
+
+fn is_common_rank(value: &Value) -> bool {
+    matches!(value.kind, ValueKind::Ordinal(_))
+        && value.amount().is_some_and(|rank| rank.value <= COMMON_RANKS)
+}
+
 /// Whether the evidence dates what it says and the claim does not.
 pub(super) fn only_evidence_is_dated(claim: &Passage, value: &Value, row: &Passage, other: &Value) -> bool {
     value.date().is_none() && dates(claim, value).next().is_none() && dates(row, other).next().is_some()
@@ -90,11 +105,7 @@ fn dates<'a>(passage: &'a Passage, value: &Value) -> impl Iterator<Item = &'a Va
 }
 
 fn counts_differ(claim: &Passage, value: &Value, row: &Passage, other: &Value) -> bool {
-    let common_rank = |value: &Value| {
-        matches!(value.kind, ValueKind::Ordinal(_))
-            && value.amount().is_some_and(|rank| rank.value <= COMMON_RANKS)
-    };
-    if value.noun != other.noun || common_rank(value) || common_rank(other) {
+    if value.noun != other.noun || is_common_rank(value) || is_common_rank(other) {
         return false;
     }
     if modifiers(claim, value) != modifiers(row, other) {

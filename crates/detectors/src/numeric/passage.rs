@@ -15,7 +15,7 @@ const CLAUSE_WORDS: &[&str] = &["and", "but", "while", "whereas", "which", "who"
 
 /// Words that say the same of a value, under the first of each group.
 const SYNONYMS: &[&[&str]] = &[
-    &["won", "win", "winning", "awarded", "received", "receive", "got", "earned"],
+    &["won", "win", "winning", "awarded", "received", "receive", "got", "earned", "shared", "share"],
     &["died", "die", "death", "dead"],
     &["born", "birth"],
     &["founded", "established", "created", "started", "formed"],
@@ -56,8 +56,9 @@ pub(super) struct Passage {
     pub(super) values: Vec<Value>,
     pub(super) words: Vec<Word>,
     names: Vec<Name>,
-    /// Names of the sentence before, where this one refers back to it.
-    carried: Vec<Name>,
+    /// The first name of the sentence before, where this one refers back to it. Only the first: a pronoun stands for who the
+    /// sentence is about, not for the prize that was won in it.
+    carried: Option<Name>,
     clauses: Vec<Span>,
 }
 
@@ -73,7 +74,7 @@ impl Passage {
             .collect();
         let opening: Vec<String> = lower_words(text).take(3).map(|(_, word)| word).collect();
         let refers = opening.iter().any(|word| PRONOUNS.contains(&word.as_str()));
-        let carried = before.filter(|_| refers).map(find_names).unwrap_or_default();
+        let carried = before.filter(|_| refers).and_then(|before| find_names(before).into_iter().next());
         let clauses = clauses(text, &all);
         let comparable = |value: &Value| !value.is_identifier() && !is_part_of_word(text, value.span);
         let values = all.into_iter().filter(comparable).collect();
@@ -181,10 +182,7 @@ impl Passage {
             let pronoun = lower_words(behind).any(|(_, word)| PRONOUNS.contains(&word.as_str()));
             return if pronoun && left.len() > 1 { Subject::Unclear } else { Subject::Name(&name.text) };
         }
-        match self.carried.as_slice() {
-            [] => Subject::Unnamed,
-            [first, ..] => Subject::Name(&first.text),
-        }
+        self.carried.as_ref().map_or(Subject::Unnamed, |name| Subject::Name(&name.text))
     }
 }
 
