@@ -25,7 +25,7 @@ pub trait Detector: Send + std::fmt::Debug {
     fn name(&self) -> &'static str;
 
     /// Work items it will ask for in all, for progress and estimates. Exact, except that findings may spare some of the work for
-    /// facts.
+    /// facts, and that claims with values in another notation than their evidence's are asked about once more.
     fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize;
 
     /// Starts on a check, forgetting any earlier one. A check without anything to score is [`Next::Done`] at once.

@@ -5,23 +5,28 @@
 //! evidence sentences nearest to a claim, which alone may contradict it, are found by embedding similarity and shared names,
 //! numbers and words.
 //!
+//! Where one of those 3 has a value of the claim in another notation, the pairs of that sentence, and of the windows that hold it,
+//! are asked once more with the claim in its notation ([`crate::notation`]), and those answers count. The matrix keeps the first.
+//!
 //! A claim with any pair that has no score is failed with that pair's reason: what is missing could hide support or
 //! contradiction. The report's score is the support of the weakest claim that was scored.
 
 mod facts;
+mod variants;
 
 use crate::answers::{read_embedding, read_pair};
 use crate::features::{Embeddings, EvidenceFeatures, features};
 use crate::layout::{Layout, keeps_matrix, pair};
 use crate::tally::{PICKS, ScoredRow, ScoredWindow, finding, never_started, response_score, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
-use facts::FactRun;
+use facts::{FactContext, FactRun};
 use groundline_types::{
     ClaimFinding, Code, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason, Report,
     Score, SupportMatrix, Work,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use variants::{Place, Variant};
 
 /// Best entailment over windows and sentences; contradiction from the nearest evidence.
 #[derive(Debug)]
@@ -31,12 +36,20 @@ pub(crate) struct Entailment {
 }
 
 /// What one work item is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Ask {
     EmbedRow(usize),
     EmbedColumn(usize),
-    Window { column: usize, window: usize },
-    Pair { column: usize, row: usize },
+    Window {
+        column: usize,
+        window: usize,
+    },
+    Pair {
+        column: usize,
+        row: usize,
+    },
+    /// A row or window and a claim in the row's notation.
+    Variant(Variant),
 }
 
 /// The answers about one claim so far.
@@ -45,6 +58,8 @@ struct Tally {
     rows: Vec<Option<NliProbabilities>>,
     windows: Vec<Option<NliProbabilities>>,
     missing: usize,
+    /// Whether it was asked about in the notation of its evidence, or needs not be.
+    reworded: bool,
     failure: Option<Reason>,
 }
 
@@ -61,6 +76,8 @@ struct Run {
     next_embedding: usize,
     next_window: usize,
     next_pair: usize,
+    /// Claims in the notation of their evidence that are still to be asked about.
+    variants: VecDeque<Variant>,
     asked: Vec<Ask>,
     tallies: BTreeMap<usize, Tally>,
     found: Vec<Option<Outcome<ClaimFinding>>>,
@@ -117,6 +134,7 @@ impl Detector for Entailment {
             next_embedding: 0,
             next_window: 0,
             next_pair: 0,
+            variants: VecDeque::new(),
             asked: Vec::new(),
             tallies: BTreeMap::new(),
             found: vec![None; layout.columns.len()],
@@ -142,11 +160,13 @@ impl Run {
         if self.claims.is_none() {
             self.asked = self.next_asks(options);
             if !self.asked.is_empty() {
-                return self.asked.iter().map(|ask| self.work(*ask)).collect();
+                return self.asked.iter().map(|ask| self.work(ask)).collect();
             }
             let claims = self.layout.outcomes(std::mem::take(&mut self.found));
             if self.check.request.facts {
-                self.facts = Some(FactRun::new(&self.check, &self.layout, &claims));
+                let context =
+                    FactContext { check: &self.check, layout: &self.layout, evidence: &self.features };
+                self.facts = Some(FactRun::new(context, &claims));
             }
             self.claims = Some(claims);
         }
@@ -156,7 +176,8 @@ impl Run {
         }
     }
 
-    /// A chunk of the grid, filled up with embeddings and then with windows of the claims that the chunk has reached.
+    /// A chunk of the grid, filled up with embeddings and then with variants of claims before and
+    /// windows of the claims that the chunk has reached.
     fn next_asks(&mut self, options: &DetectorOptions) -> Vec<Ask> {
         let (height, width) = (self.layout.rows.len(), self.layout.columns.len());
         if width == 0 {
@@ -170,6 +191,9 @@ impl Run {
         self.next_embedding = embeddings.end;
         room -= embeddings.len();
 
+        let variants: Vec<Variant> = self.variants.drain(..self.variants.len().min(room)).collect();
+        room -= variants.len();
+
         let reached = self.next_pair.div_ceil(height) * self.layout.windows.len();
         let windows = self.next_window..(self.next_window + room).min(reached).max(self.next_window);
         self.next_window = windows.end;
@@ -178,25 +202,28 @@ impl Run {
         let per_claim = self.layout.windows.len().max(1);
         let mut asks: Vec<Ask> = embeddings.map(embed).collect();
         let about_claims = asks.len();
+        asks.extend(variants.into_iter().map(Ask::Variant));
         asks.extend(windows.map(|at| Ask::Window { column: at / per_claim, window: at % per_claim }));
         asks.extend(pairs.map(|at| Ask::Pair { column: at / height, row: at % height }));
         // Stable: within a claim windows stay before sentences.
         asks[about_claims..].sort_by_key(|ask| match ask {
             Ask::Window { column, .. } | Ask::Pair { column, .. } | Ask::EmbedColumn(column) => *column,
+            Ask::Variant(variant) => variant.column,
             Ask::EmbedRow(_) => 0,
         });
         asks
     }
 
-    fn work(&self, ask: Ask) -> Work {
+    fn work(&self, ask: &Ask) -> Work {
         let (layout, check) = (&self.layout, &self.check);
-        match ask {
+        match *ask {
             Ask::EmbedRow(row) => Work::Embed { text: layout.row_text(check, row).clone() },
             Ask::EmbedColumn(column) => Work::Embed { text: layout.column_text(check, column).clone() },
             Ask::Window { column, window } => {
                 pair(layout.window_text(check, window), layout.column_text(check, column))
             }
             Ask::Pair { column, row } => pair(layout.row_text(check, row), layout.column_text(check, column)),
+            Ask::Variant(ref variant) => variant.work(check, layout),
         }
     }
 
@@ -220,6 +247,13 @@ impl Run {
                         matrix.entries[row * self.layout.columns.len() + column] = Some(*read);
                     }
                     self.tally(column).note(read, |tally, read| tally.rows[row] = Some(read));
+                }
+                Ask::Variant(Variant { column, place, .. }) => {
+                    let read = read_pair(outcome, &self.labels);
+                    self.tally(column).note(read, |tally, read| match place {
+                        Place::Row(row) => tally.rows[row] = Some(read),
+                        Place::Window(window) => tally.windows[window] = Some(read),
+                    });
                 }
             }
         }
@@ -246,45 +280,60 @@ impl Run {
             rows: vec![None; rows],
             windows: vec![None; windows],
             missing: rows + windows,
+            reworded: false,
             failure: None,
         })
     }
 
-    /// Turns the tallies that are whole into findings and frees them.
+    /// Turns the tallies that are whole into findings and frees them. One whose claim is still to be read in the notation of its
+    /// evidence waits for that.
     fn complete(&mut self, options: &DetectorOptions) {
         let whole: Vec<usize> =
             self.tallies.iter().filter(|(_, tally)| tally.missing == 0).map(|(column, _)| *column).collect();
         for column in whole {
-            if let Some(tally) = self.tallies.remove(&column) {
-                self.found[column] = Some(match self.finding(column, &tally, options) {
-                    Ok(finding) => Outcome::Scored(finding),
-                    Err(reason) => Outcome::Failed(reason),
-                });
+            let Some(mut tally) = self.tallies.remove(&column) else { continue };
+            let near = match &tally.failure {
+                Some(reason) => Err(reason.clone()),
+                None => self.ranked(column),
+            };
+            let near = match near {
+                Ok(near) => near,
+                Err(reason) => {
+                    self.found[column] = Some(Outcome::Failed(reason));
+                    continue;
+                }
+            };
+            if !std::mem::replace(&mut tally.reworded, true) {
+                let nearest = &near[..near.len().min(options.contradiction_neighbours.max(1))];
+                let variants = variants::of_claim(&self.check, &self.layout, column, nearest);
+                if !variants.is_empty() {
+                    tally.missing = variants.len();
+                    self.variants.extend(variants);
+                    self.tallies.insert(column, tally);
+                    continue;
+                }
             }
+            self.found[column] = Some(Outcome::Scored(self.finding(&near, &tally, options)));
         }
     }
 
-    fn finding(
-        &self,
-        column: usize,
-        tally: &Tally,
-        options: &DetectorOptions,
-    ) -> Result<ClaimFinding, Reason> {
-        if let Some(reason) = &tally.failure {
-            return Err(reason.clone());
-        }
+    /// All rows, nearest to a claim first.
+    fn ranked(&self, column: usize) -> Result<Vec<usize>, Reason> {
         let embedding = self.column_embeddings[column].as_ref().map_err(Clone::clone)?;
         let claim = features(self.layout.column_text(&self.check, column));
-        let near =
-            self.features.ranked(&claim, Some(Embeddings { claim: embedding, rows: &self.row_embeddings }));
-        let row = |row: usize| Some(ScoredRow { row, probabilities: tally.rows[row]? });
-        let rows: Vec<ScoredRow> = near.into_iter().filter_map(row).collect();
+        let embeddings = Embeddings { claim: embedding, rows: &self.row_embeddings };
+        Ok(self.features.ranked(&claim, Some(embeddings)))
+    }
+
+    fn finding(&self, near: &[usize], tally: &Tally, options: &DetectorOptions) -> ClaimFinding {
+        let row = |row: &usize| Some(ScoredRow { row: *row, probabilities: tally.rows[*row]? });
+        let rows: Vec<ScoredRow> = near.iter().filter_map(row).collect();
         let windows = tally.windows.iter().zip(&self.layout.window_rows);
         let window = |(probabilities, rows): (&Option<NliProbabilities>, &std::ops::Range<usize>)| {
             Some(ScoredWindow { rows: rows.clone(), probabilities: (*probabilities)? })
         };
         let windows: Vec<ScoredWindow> = windows.filter_map(window).collect();
-        Ok(finding(&rows, &windows, &self.layout, options))
+        finding(&rows, &windows, &self.layout, options)
     }
 
     fn report(&mut self) -> Report {

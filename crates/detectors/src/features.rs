@@ -60,4 +60,14 @@ impl EvidenceFeatures {
         };
         rank(self.rows.iter().enumerate().map(score)).into_iter().map(|near| near.index).collect()
     }
+
+    /// Some rows by falling nearness to a claim, by names, numbers and words.
+    pub(crate) fn nearest_first(&self, claim: &TextFeatures, rows: &[usize]) -> Vec<usize> {
+        let weights = NearnessWeights::default();
+        let score = |row: &usize| match self.rows.get(*row) {
+            Some(features) => nearness_score((claim, None), (features, None), &weights),
+            None => 0.0,
+        };
+        rank(rows.iter().map(score)).into_iter().map(|near| rows[near.index]).collect()
+    }
 }

@@ -1,6 +1,7 @@
 //! Which claims meet which evidence: shared by the methods that walk the grid.
 
 use crate::answers::read_pair;
+use crate::notation::in_notation_of;
 use groundline_types::{
     Claim, ClaimFinding, Code, Head, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason,
     Score, SupportMatrix, Work,
@@ -26,6 +27,9 @@ pub(crate) struct Layout {
     pub(crate) columns: Vec<usize>,
     /// One for each claim: what is said of it already, or `None` for those with a column.
     pub(crate) settled: Vec<Option<Outcome<ClaimFinding>>>,
+    /// Tokens that a claim may have next to the longest window.
+    pub(crate) room: usize,
+    pub(crate) model: ModelFacts,
 }
 
 impl Layout {
@@ -56,6 +60,8 @@ impl Layout {
             window_rows: Vec::new(),
             columns: Vec::new(),
             settled: Vec::with_capacity(check.claims.len()),
+            room: 0,
+            model: facts.clone(),
         };
         let mut longest_premise = 0;
         for (index, source) in check.sources.iter().enumerate() {
@@ -71,6 +77,7 @@ impl Layout {
             }
         }
         let room = facts.max_tokens.saturating_sub(facts.pair_overhead_tokens + longest_premise);
+        layout.room = room;
         for (index, claim) in check.claims.iter().enumerate() {
             let settled = settle(claim, wanted(claim), facts, room);
             if settled.is_none() {
@@ -113,6 +120,13 @@ impl Layout {
     /// The text of a column's claim.
     pub(crate) fn column_text<'a>(&self, check: &'a PreparedCheck, column: usize) -> &'a Arc<str> {
         &check.claims[self.columns[column]].text
+    }
+
+    /// What to ask about a claim against a row that has a value of it in another notation: the claim in the row's notation.
+    /// `None` where there is no such value, and where the model could not read the result next to the longest window.
+    pub(crate) fn variant(&self, check: &PreparedCheck, row: usize, claim: &str) -> Option<Arc<str>> {
+        let variant = in_notation_of(self.row_text(check, row), claim)?;
+        (self.model.counter.count_tokens(&variant) <= self.room).then(|| variant.into())
     }
 
     /// An empty matrix of this grid.

@@ -18,6 +18,7 @@ mod detector;
 mod entailment;
 mod features;
 mod layout;
+mod notation;
 mod numeric;
 mod options;
 mod registry;

@@ -11,8 +11,9 @@ pub struct DetectorOptions {
     pub pairs_per_round: usize,
     /// How many of the evidence sentences nearest to a claim may contradict it, at least 1 (default 3).
     pub contradiction_neighbours: usize,
-    /// Support from which on a claim's evidence is listed by how much it supports, 0 to 1 (default 0.5). Decides the order of
-    /// evidence only; verdicts have thresholds of their own.
+    /// Support from which on a sentence of evidence supports a claim, 0 to 1 (default 0.5). Decides the order of evidence, and
+    /// verdicts too: where a sentence supports a claim, only evidence at least as near may contradict the claim, and `numeric`
+    /// takes such a sentence to speak of the same thing. The verdict itself has a threshold of its own.
     pub support_threshold: f32,
     /// Contradiction from which on a claim's evidence is listed by how much it contradicts, 0 to 1 (default 0.5).
     pub contradiction_threshold: f32,

@@ -1,11 +1,14 @@
 //! Entailment of the atomic facts of each claim, once the claims themselves are scored.
 
+use super::variants;
 use super::{PICKS, ScoredRow, ScoredWindow};
 use crate::DetectorOptions;
 use crate::answers::read_pair;
+use crate::features::{EvidenceFeatures, features};
 use crate::layout::{Layout, pair};
 use crate::tally::finding;
 use groundline_types::{Claim, ClaimFinding, Code, NliLabels, Outcome, PreparedCheck, Reason, Score, Work};
+use std::sync::Arc;
 
 /// Scores each fact against the evidence of its sentence and all windows, fact by fact.
 #[derive(Debug)]
@@ -25,9 +28,44 @@ pub(super) struct FactRun {
 struct Unit {
     claim: usize,
     fact: usize,
-    /// Rows of the layout: the evidence of its sentence, best first.
+    /// Rows of the layout: the evidence of its sentence, nearest to the fact first.
     rows: Vec<usize>,
+    /// The rows that have a value of the fact in another notation, with the fact in theirs, nearest first.
+    variants: Vec<(usize, Arc<str>)>,
     items: usize,
+}
+
+/// What facts are found in.
+#[derive(Clone, Copy)]
+pub(super) struct FactContext<'a> {
+    pub(super) check: &'a PreparedCheck,
+    pub(super) layout: &'a Layout,
+    pub(super) evidence: &'a EvidenceFeatures,
+}
+
+impl Unit {
+    fn new((claim, fact): (usize, usize), picks: &[usize], context: FactContext<'_>) -> Self {
+        let FactContext { check, layout, evidence } = context;
+        let text = &check.claims[claim].facts[fact].text;
+        let rows = evidence.nearest_first(&features(text), picks);
+        let variants = variants::of_text(check, layout, text, &rows);
+        let items = rows.len() + layout.windows.len();
+        Self { claim, fact, rows, variants, items }
+    }
+
+    /// The evidence of an item and the fact as it is asked against it: in the notation of the row, or of the nearest row that the
+    /// window holds.
+    fn work(&self, item: usize, check: &PreparedCheck, layout: &Layout) -> Work {
+        let (evidence, held) = match self.rows.get(item) {
+            Some(row) => (layout.row_text(check, *row), *row..*row + 1),
+            None => {
+                let window = item - self.rows.len();
+                (layout.window_text(check, window), layout.window_rows[window].clone())
+            }
+        };
+        let variant = self.variants.iter().find(|(row, _)| held.contains(row)).map(|(_, text)| text);
+        pair(evidence, variant.unwrap_or(&check.claims[self.claim].facts[self.fact].text))
+    }
 }
 
 /// Work items for the facts of all columns, if every claim turns out to have evidence.
@@ -47,7 +85,8 @@ fn is_whole_sentence(claim: &Claim, fact: &str) -> bool {
 
 impl FactRun {
     /// Facts of a sentence that was not scored share its outcome.
-    pub(super) fn new(check: &PreparedCheck, layout: &Layout, found: &[Outcome<ClaimFinding>]) -> Self {
+    pub(super) fn new(context: FactContext<'_>, found: &[Outcome<ClaimFinding>]) -> Self {
+        let FactContext { check, layout, .. } = context;
         let (mut units, mut outcomes) = (Vec::new(), Vec::with_capacity(check.claims.len()));
         for (index, (claim, outcome)) in check.claims.iter().zip(found).enumerate() {
             outcomes.push(vec![unanswered(outcome); claim.facts.len()]);
@@ -60,10 +99,10 @@ impl FactRun {
                 let row = |pick: &groundline_types::EvidencePick| {
                     layout.rows.binary_search(&(pick.source, pick.sentence)).ok()
                 };
-                let rows: Vec<usize> = finding.evidence.iter().filter_map(row).collect();
-                let items = rows.len() + layout.windows.len();
-                if items > 0 {
-                    units.push(Unit { claim: index, fact: number, rows, items });
+                let picks: Vec<usize> = finding.evidence.iter().filter_map(row).collect();
+                let unit = Unit::new((index, number), &picks, context);
+                if unit.items > 0 {
+                    units.push(unit);
                 }
             }
         }
@@ -85,11 +124,7 @@ impl FactRun {
             && work.len() < limit
         {
             let (at, item) = self.next;
-            let evidence = match unit.rows.get(item) {
-                Some(row) => layout.row_text(check, *row),
-                None => layout.window_text(check, item - unit.rows.len()),
-            };
-            work.push(pair(evidence, &check.claims[unit.claim].facts[unit.fact].text));
+            work.push(unit.work(item, check, layout));
             self.asked.push(self.next);
             self.next = if item + 1 < unit.items { (at, item + 1) } else { (at + 1, 0) };
         }

@@ -167,6 +167,135 @@ fn facts_meet_the_evidence_of_their_sentence_and_the_windows() {
     assert!(run(&mut detector(), &Arc::new(without), scorer(answer)).0.facts.is_empty());
 }
 
+/// A small model that stumbles over notation: only a word for word equal claim is entailed, any other is contradicted.
+fn literal(premise: &str, hypothesis: &str) -> (f32, f32) {
+    if premise.contains(hypothesis) { (0.97, 0.01) } else { (0.02, 0.95) }
+}
+
+#[test]
+fn another_notation_of_the_same_value_is_no_contradiction() {
+    for (evidence, claim) in [
+        ("It opened on 12 May 1903.", "It opened on 1903-05-12."),
+        ("The city has 3.4 million residents.", "The city has 3,400,000 residents."),
+        ("The city has 3,400,000 residents.", "The city has 3.4 million residents."),
+    ] {
+        let check = Arc::new(check_of(&[&["Bread is brown.", evidence]], &[claim]));
+        let planned = detector().planned_items(&check, &facts());
+        let (report, rounds) = run(&mut detector(), &check, scorer(literal));
+        let found = finding(&report, 0);
+        assert!(near(found.support, 0.97), "{claim}: {found:?}");
+        // Bread is farther than the sentence that supports.
+        assert!(near(found.contradiction, 0.01), "{claim}: {found:?}");
+        assert_eq!(places(found)[0], (0, 1));
+        assert!((found.evidence[0].probabilities.entailment.get() - 0.97).abs() < 1e-4);
+        // The sentence and the window that holds it, in a round of their own.
+        assert_eq!((report.work_items, rounds.last().unwrap().len()), (planned + 2, 2));
+        let as_asked = Work::Pair {
+            premise: evidence.into(),
+            hypothesis: evidence.into(),
+            head: groundline_types::Head::Nli,
+        };
+        assert!(rounds.last().unwrap().contains(&as_asked), "{claim}");
+    }
+}
+
+#[test]
+fn another_value_or_a_finer_one_stays_as_the_model_has_it() {
+    for (evidence, claim) in [
+        ("It opened on 13 May 1903.", "It opened on 1903-05-12."),
+        ("It opened in 1903.", "It opened in May 1903."),
+        ("The city has 3.4 million residents.", "The city has 3,412,345 residents."),
+    ] {
+        let check = Arc::new(check_of(&[&[evidence, "Bread is brown."]], &[claim]));
+        let planned = detector().planned_items(&check, &facts());
+        let (report, _) = run(&mut detector(), &check, scorer(literal));
+        assert!(near(finding(&report, 0).contradiction, 0.95), "{claim}");
+        assert_eq!(report.work_items, planned, "nothing more is asked");
+    }
+}
+
+#[test]
+fn notations_are_asked_in_bounded_rounds_and_leave_the_matrix_and_other_claims_alone() {
+    let options = DetectorOptions { pairs_per_round: 4, ..DetectorOptions::default() };
+    let source = ["It opened on 12 May 1903.", "It has 3.4 million residents.", "It is old."];
+    let claims = ["It opened on 1903-05-12.", "It is old.", "It has 3,400,000 residents."];
+    let mut check = check_of(&[&source], &claims);
+    let mut request = (*check.request).clone();
+    request.matrix = true;
+    request.methods = vec!["entailment".to_owned()];
+    check.request = Arc::new(request);
+    let (report, rounds) = run(&mut Entailment::new(&options), &Arc::new(check), scorer(literal));
+    assert!(rounds.iter().all(|round| round.len() <= 4));
+    assert_eq!(rounds.iter().map(Vec::len).sum::<usize>(), report.work_items);
+    assert!((0..3).all(|claim| near(finding(&report, claim).support, 0.97)), "{:?}", report.claims);
+    let matrix = report.matrix.unwrap();
+    assert!(
+        near(matrix.get(0, 0).map(|entry| entry.entailment), 0.02),
+        "the published grid has the claim's own words"
+    );
+    let mut good = scorer(literal);
+    let check = Arc::new(check_of(&[&source], &claims));
+    let (report, _) = run(&mut Entailment::new(&options), &check, |work| match work {
+        Work::Pair { hypothesis, .. } if &**hypothesis == "It has 3.4 million residents." => {
+            Outcome::Failed(Reason::new(Code::DEADLINE, "too late"))
+        }
+        work => good(work),
+    });
+    assert_eq!(report.claims[2].reason().unwrap().code, Code::DEADLINE, "what is missing could hide support");
+    assert!((0..2).all(|claim| near(finding(&report, claim).support, 0.97)));
+}
+
+#[test]
+fn a_claim_that_is_too_long_in_another_notation_is_asked_in_its_own_words_alone() {
+    // 64 tokens less 3 less the longest window leave 35 words for the claim; the variant would have 36.
+    let evidence = format!("It opened on 12 May 1903 {}.", vec!["so"; 20].join(" "));
+    let claim = format!("It opened on 1903-05-12 {}.", vec!["so"; 30].join(" "));
+    let check = Arc::new(check_of(&[&[&evidence]], &[&claim]));
+    let planned = detector().planned_items(&check, &facts());
+    let (report, _) = run(&mut detector(), &check, scorer(literal));
+    assert!(near(finding(&report, 0).contradiction, 0.95));
+    assert_eq!(report.work_items, planned);
+}
+
+fn with_fact(mut check: PreparedCheck, text: &str) -> Arc<PreparedCheck> {
+    check.claims[0].facts = vec![AtomicFact { text: text.into(), span: Span::new(0, 1) }];
+    let mut request = (*check.request).clone();
+    request.facts = true;
+    check.request = Arc::new(request);
+    Arc::new(check)
+}
+
+#[test]
+fn evidence_nearer_to_a_fact_than_its_support_may_contradict_it() {
+    let source =
+        ["cats sleep in the house and dogs run", "dogs never run fast today", "fish swim", "birds fly"];
+    let check =
+        with_fact(check_of(&[&source], &["cats sleep and dogs run fast today"]), "dogs run fast today");
+    let answer = |premise: &str, hypothesis: &str| match (premise, hypothesis) {
+        ("cats sleep in the house and dogs run", _) => (0.8, 0.0),
+        ("dogs never run fast today", "dogs run fast today") => (0.0, 0.95),
+        _ => (0.1, 0.1),
+    };
+    let (report, _) = run(&mut detector(), &check, scorer(answer));
+    assert_eq!(places(finding(&report, 0))[0], (0, 0), "the sentence's evidence is led by its support");
+    let fact = report.facts[0][0].scored().unwrap();
+    assert!(near(fact.support, 0.8) && near(fact.contradiction, 0.95), "{fact:?}");
+    assert_eq!(places(fact)[0], (0, 1));
+}
+
+#[test]
+fn facts_are_asked_in_the_notation_of_their_evidence() {
+    let source = ["It opened on 12 May 1903.", "Bread is brown."];
+    let check =
+        with_fact(check_of(&[&source], &["It opened on 1903-05-12 and is big."]), "It opened on 1903-05-12.");
+    let planned = detector().planned_items(&check, &facts());
+    let (report, _) = run(&mut detector(), &check, scorer(literal));
+    let fact = report.facts[0][0].scored().unwrap();
+    assert!(near(fact.support, 0.97) && near(fact.contradiction, 0.01), "{fact:?}");
+    // Two more for the sentence, none for the fact.
+    assert_eq!(report.work_items, planned + 2);
+}
+
 #[test]
 fn resuming_before_the_start_or_with_too_few_outcomes_is_a_failure_and_no_panic() {
     let Next::Done(report) = detector().resume(&[]) else { panic!("there is nothing to ask") };

@@ -15,6 +15,8 @@ fn layout(rows: usize) -> Layout {
         window_rows: Vec::new(),
         columns: vec![0],
         settled: vec![None],
+        room: 64,
+        model: crate::testing::facts(),
     }
 }
 
@@ -37,7 +39,7 @@ fn a_window_contradicts_only_with_a_near_sentence_in_it() {
     assert_eq!(far.contradiction, Probability::new(0.2));
     let touching = finding(&rows, &[window(2..4)], &layout(5), &DetectorOptions::default());
     assert_eq!(touching.contradiction, Probability::new(0.8));
-    assert_eq!(order(&touching), [2, 1, 0], "the near sentence in the window explains it");
+    assert_eq!(order(&touching), [2, 0, 1], "the near sentence in the window explains it");
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn a_supported_claim_is_contradicted_only_by_what_is_nearer_than_its_support() {
     let window = ScoredWindow { rows: 0..3, probabilities: probabilities(0.1, 0.9) };
     let farther = finding(
         &rows(&[(0.8, 0.1), (0.0, 1.0), (0.0, 1.0)]),
-        &[window.clone()],
+        std::slice::from_ref(&window),
         &layout(3),
         &DetectorOptions::default(),
     );
@@ -57,7 +59,7 @@ fn a_supported_claim_is_contradicted_only_by_what_is_nearer_than_its_support() {
     assert_eq!(order(&farther), [0, 1, 2]);
     let nearer = finding(
         &rows(&[(0.0, 1.0), (0.8, 0.1), (0.0, 0.9)]),
-        &[window.clone()],
+        std::slice::from_ref(&window),
         &layout(3),
         &DetectorOptions::default(),
     );

@@ -62,7 +62,7 @@ options! {
     "limits.line_bytes": "bytes", "longest line of a JSONL file and largest JSON document. The response and the sources at their limits, together";
     "detectors.pairs_per_round": "pairs and texts, at least 2", "work that a method asks for at once. Bounds memory, and how much is lost at a deadline";
     "detectors.contradiction_neighbours": "sentences, at least 1", "how many of the evidence sentences nearest to a claim may contradict it. Few, because small models call unrelated sentences contradictions";
-    "detectors.support_threshold": "probability, 0 to 1", "support from which on evidence is listed by how much it supports. Decides the order of evidence only";
+    "detectors.support_threshold": "probability, 0 to 1", "support from which on a sentence of evidence supports a claim. Decides the order of evidence, and verdicts too: only evidence at least as near as a supporting sentence may contradict the claim";
     "detectors.contradiction_threshold": "probability, 0 to 1", "contradiction from which on evidence is listed by how much it contradicts. Decides the order of evidence only";
     "detectors.summac.first_operator": "max, mean or min", "SummaC-ZS: over source sentences, for each response sentence. `max`, as published";
     "detectors.summac.second_operator": "max, mean or min", "SummaC-ZS: over response sentences. `mean`, as published";
