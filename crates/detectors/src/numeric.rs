@@ -10,7 +10,7 @@
 //!   the words must show it ([`conflict::says_otherwise`]).
 //!
 //! It asks for the pairs of a claim and its nearest evidence, which `entailment` asks for too, so they are scored once. A pair
-//! without a score counts as not entailing. The report's score is the share of claims without a conflict. A finding has no
+//! without a score counts as not entailing. A fact has the conflicts of its sentence whose value stands in the fact. The report's score is the share of claims without a conflict. A finding has no
 //! probabilities.
 
 mod conflict;
@@ -25,8 +25,8 @@ use conflict::{agrees, replaces, says_otherwise};
 use groundline_claims::values::{Value, find_values};
 use groundline_evidence::{NearnessWeights, TextFeatures, nearness_score, rank};
 use groundline_types::{
-    ClaimFinding, EvidencePick, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Probability,
-    Report, Score, Work,
+    AtomicFact, ClaimFinding, EvidencePick, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck,
+    Probability, Report, Score, Work,
 };
 use passage::Passage;
 use std::collections::BTreeMap;
@@ -140,10 +140,14 @@ impl Run {
         let evidence = Evidence::bare(&self.check, &self.layout);
         let mut found: Vec<_> =
             self.layout.columns.iter().map(|_| Some(Outcome::Scored(ClaimFinding::default()))).collect();
+        let mut conflicts = BTreeMap::new();
         for suspect in &self.suspects {
-            found[suspect.column] = Some(Outcome::Scored(evidence.finding(suspect)));
+            let in_claim = evidence.conflicts(suspect);
+            found[suspect.column] = Some(Outcome::Scored(evidence.finding(in_claim.iter())));
+            conflicts.insert(self.layout.columns[suspect.column], in_claim);
         }
         let claims = self.layout.outcomes(found);
+        let facts = if self.check.request.facts { evidence.facts(&claims, &conflicts) } else { Vec::new() };
         let scored = claims.iter().filter_map(Outcome::scored);
         let (sum, count) = scored.fold((0.0, 0.0), |(sum, count), finding| {
             (sum + f64::from(u8::from(finding.numeric_conflict.is_none())), count + 1.0)
@@ -152,7 +156,7 @@ impl Run {
             method: "numeric",
             score: response_score(&claims, (count > 0.0).then(|| sum / count)),
             claims,
-            facts: Vec::new(),
+            facts,
             extra: BTreeMap::new(),
             matrix: None,
             notes: Vec::new(),
@@ -172,6 +176,14 @@ struct Evidence<'a> {
 struct Conflict {
     row: usize,
     shown: String,
+}
+
+/// A value of a claim that conflicts with evidence.
+struct Conflicting {
+    value: Value,
+    shown: String,
+    /// Never empty.
+    with: Vec<Conflict>,
 }
 
 impl<'a> Evidence<'a> {
@@ -207,7 +219,8 @@ impl<'a> Evidence<'a> {
         Passage::new(&self.check.claims[claim].text, before)
     }
 
-    fn finding(&self, suspect: &Suspect) -> ClaimFinding {
+    /// The values of a claim that conflict with evidence near it.
+    fn conflicts(&self, suspect: &Suspect) -> Vec<Conflicting> {
         let passage = self.claim(suspect.column);
         let rows: Vec<NearRow> = suspect
             .near
@@ -219,20 +232,49 @@ impl<'a> Evidence<'a> {
                 entails: suspect.entailing.get(at).copied().unwrap_or(false),
             })
             .collect();
-        let found: Vec<(&Value, Vec<Conflict>)> = passage
-            .values
-            .iter()
-            .map(|value| (value, conflicts(&passage, value, &rows)))
-            .filter(|(_, conflicts)| !conflicts.is_empty())
-            .collect();
-        let picks = found.iter().flat_map(|(_, conflicts)| conflicts).take(PICKS).map(|conflict| {
+        let conflicting = |value: &Value| Conflicting {
+            value: value.clone(),
+            shown: passage.show(value),
+            with: conflicts(&passage, value, &rows),
+        };
+        passage.values.iter().map(conflicting).filter(|conflicting| !conflicting.with.is_empty()).collect()
+    }
+
+    /// For each claim, a finding for each of its facts: the conflicts of its sentence with a value that stands in the fact. A fact
+    /// is not looked into by itself, so that it never conflicts where its sentence does not.
+    fn facts(
+        &self,
+        claims: &[Outcome<ClaimFinding>],
+        conflicts: &BTreeMap<usize, Vec<Conflicting>>,
+    ) -> Vec<Vec<Outcome<ClaimFinding>>> {
+        let of_fact = |fact: &str, index: usize| {
+            let values = find_values(fact);
+            let stands = |conflicting: &&Conflicting| {
+                let is_it = |value: &Value| value.kind == conflicting.value.kind;
+                values.iter().any(is_it)
+            };
+            Outcome::Scored(self.finding(conflicts.get(&index).into_iter().flatten().filter(stands)))
+        };
+        let of_claim = |(index, outcome): (usize, &Outcome<ClaimFinding>)| {
+            let claim = &self.check.claims[index];
+            let finding = |fact: &AtomicFact| match outcome {
+                Outcome::Scored(_) if fact.text != claim.text => of_fact(&fact.text, index),
+                whole => whole.clone(),
+            };
+            claim.facts.iter().map(finding).collect()
+        };
+        claims.iter().enumerate().map(of_claim).collect()
+    }
+
+    fn finding<'c>(&self, found: impl Iterator<Item = &'c Conflicting> + Clone) -> ClaimFinding {
+        let picks = found.clone().flat_map(|conflicting| &conflicting.with).take(PICKS).map(|conflict| {
             let (source, sentence) = self.layout.rows[conflict.row];
             EvidencePick { source, sentence, probabilities: NO_PROBABILITIES }
         });
         let evidence = picks.collect();
-        let told = found.iter().map(|(value, conflicts)| {
-            let shown: Vec<&str> = conflicts.iter().map(|conflict| conflict.shown.as_str()).collect();
-            format!("{} here, {} in the evidence", passage.show(value), shown.join(", "))
+        let told = found.map(|conflicting| {
+            let with: Vec<&str> = conflicting.with.iter().map(|conflict| conflict.shown.as_str()).collect();
+            format!("{} here, {} in the evidence", conflicting.shown, with.join(", "))
         });
         let told: Vec<String> = told.collect();
         ClaimFinding {

@@ -231,3 +231,30 @@ fn a_prize_of_the_sentence_before_is_not_meant_by_a_pronoun() {
     .unwrap();
     assert!(told.contains("1903") && !told.contains("1911"), "{told}");
 }
+
+#[test]
+fn a_fact_has_the_conflicts_of_its_sentence_with_a_value_in_it() {
+    let claim = "Marie Curie was born in 1866 and won the Nobel Prize in Physics in 1903.";
+    let mut check = check_of(
+        &[&["Marie Curie was born in 1867.", "Marie Curie won the Nobel Prize in Physics in 1903."]],
+        &[claim, "Google is big."],
+    );
+    let fact = |text: &str| AtomicFact { text: text.into(), span: groundline_types::Span::new(0, 1) };
+    check.claims[0].facts = vec![
+        fact("Marie Curie was born in 1866."),
+        fact("Marie Curie won the Nobel Prize in Physics in 1903."),
+        fact(claim),
+    ];
+    check.claims[1].facts = vec![fact("Google is big.")];
+    assert!(report(check.clone(), 0.1).facts.is_empty(), "only where facts are asked for");
+    let mut request = (*check.request).clone();
+    request.facts = true;
+    check.request = Arc::new(request);
+    let report = report(check, 0.1);
+    let told =
+        |claim: usize, fact: usize| report.facts[claim][fact].scored().unwrap().numeric_conflict.as_deref();
+    let expected = Some("1866 here, 1867 in the evidence");
+    assert_eq!(report.claims[0].scored().unwrap().numeric_conflict.as_deref(), expected);
+    assert_eq!([told(0, 0), told(0, 1), told(0, 2), told(1, 0)], [expected, None, expected, None]);
+    assert_eq!(report.facts[0][0].scored().unwrap().evidence[0].sentence, 0);
+}
