@@ -83,7 +83,7 @@ pub enum Status {
     Scored,
     /// Some checkable sentence has none.
     Partial,
-    /// There was no checkable sentence.
+    /// There was no checkable sentence, or no method was asked that gives verdicts.
     Abstained,
     /// No checkable sentence has a verdict.
     Failed,
@@ -173,7 +173,7 @@ pub struct SentenceResult {
 pub enum SentenceStatus {
     /// It was.
     Scored,
-    /// It makes no claim that could be checked.
+    /// It makes no claim that could be checked, or no method was asked that gives verdicts.
     Abstained,
     /// It should have been and was not.
     Failed,
@@ -217,10 +217,24 @@ pub struct FactResult {
     pub contradiction_probability: Option<Probability>,
     /// Probability of neither.
     pub neutral_probability: Option<Probability>,
+    /// Its sentence's weight.
+    #[serde(default = "plain_weight")]
+    pub weight: f32,
+    /// Its sentence's tags.
+    #[serde(default)]
+    pub tags: Vec<HighStakesTag>,
     /// Why it has this verdict.
     pub reason: VerdictReason,
+    /// More about the reason: the conflicting values, or why it was not scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     /// At most 3 pieces of evidence, best first.
     pub evidence: Vec<EvidenceResult>,
+}
+
+/// The weight of a fact in a result that gives none.
+fn plain_weight() -> f32 {
+    1.0
 }
 
 /// What a method did.

@@ -40,7 +40,8 @@ pub struct Decision {
 ///
 /// Sentences are decided from the report of `entailment`, or of `summac` where `entailment` did not report. `numeric` adds
 /// conflicts: they make a scored sentence contradicted and leave its probabilities as they are. A sentence that the deciding method
-/// did not score stays unchecked, whatever other methods say of it.
+/// did not score stays unchecked, whatever other methods say of it. Where methods reported and neither of the two did, every
+/// sentence and the response are abstained from.
 ///
 /// Never panics and never gives NaN, whatever the reports hold.
 pub fn decide(check: &PreparedCheck, reports: &[Report], policy: &VerdictPolicy) -> Decision {
@@ -55,13 +56,14 @@ pub fn decide(check: &PreparedCheck, reports: &[Report], policy: &VerdictPolicy)
         checkable: check.claims.iter().filter(|claim| claim.kind.is_checkable()).count(),
         scored: sentences.iter().filter(|sentence| sentence.status == SentenceStatus::Scored).count(),
     };
+    let status = if findings.give_no_verdict() { Status::Abstained } else { counts.status() };
     let verdict = sentences.iter().filter_map(|sentence| sentence.verdict).max();
     let scores = scores(&sentences, reports);
     let disagree = disagree(&scores, reports, policy);
     Decision {
-        status: counts.status(),
+        status,
         verdict,
-        action: action(verdict, counts.status(), disagree, policy),
+        action: action(verdict, status, disagree, policy),
         alert: scores.min.is_some_and(|min| min.get() < policy.alert_below),
         coverage: counts.coverage(),
         methods: methods(reports),

@@ -12,15 +12,20 @@ const DECIDING_METHODS: [&str; 2] = ["entailment", "summac"];
 /// The method that only adds conflicts.
 const NUMERIC: &str = "numeric";
 
+/// The method that says something of facts.
+const FACTS: &str = "entailment";
+
 /// The reports that sentences are decided from.
 pub(crate) struct Findings<'a> {
     check: &'a PreparedCheck,
     deciding: Option<&'a Report>,
     numeric: Option<&'a Report>,
+    has_reports: bool,
     policy: &'a VerdictPolicy,
 }
 
 /// What is known of a sentence or fact, before it is given its place in the text.
+#[derive(Clone)]
 struct Decided {
     status: SentenceStatus,
     verdict: Option<Verdict>,
@@ -34,17 +39,17 @@ impl<'a> Findings<'a> {
     pub(crate) fn new(check: &'a PreparedCheck, reports: &'a [Report], policy: &'a VerdictPolicy) -> Self {
         let by_name = |name: &str| reports.iter().find(|report| report.method == name);
         let deciding = DECIDING_METHODS.iter().find_map(|name| by_name(name));
-        Self { check, deciding, numeric: by_name(NUMERIC), policy }
+        Self { check, deciding, numeric: by_name(NUMERIC), has_reports: !reports.is_empty(), policy }
     }
 
     /// The result for the claim at `index`, and why it was not scored where it should have been.
     pub(crate) fn sentence(&self, index: usize, claim: &Claim) -> (SentenceResult, Option<Reason>) {
-        let outcome = self.outcome(index);
         let (decided, unchecked) = if !claim.kind.is_checkable() {
             (Decided::unscored(SentenceStatus::Abstained, VerdictReason::NotAClaim, None), None)
         } else {
-            self.decide_sentence(index, &outcome)
+            self.decide_with(&self.outcome(index), self.numeric.and_then(|report| report.claims.get(index)))
         };
+        let facts = self.facts(index, claim, &decided);
         let [support, contradiction, neutral] = decided.split();
         let result = SentenceResult {
             text: claim.text.to_string(),
@@ -60,15 +65,27 @@ impl<'a> Findings<'a> {
             reason: decided.reason,
             detail: decided.detail,
             evidence: decided.evidence,
-            facts: self.facts(index, claim),
+            facts,
         };
         (result, unchecked)
     }
 
+    /// Whether methods reported and none of them says anything of sentences. That is how the request was, and no fault.
+    pub(crate) fn give_no_verdict(&self) -> bool {
+        self.deciding.is_none() && self.has_reports
+    }
+
+    fn no_verdict(&self) -> Outcome<ClaimFinding> {
+        if self.give_no_verdict() {
+            let message = "the methods asked give no verdict on sentences: add entailment or summac";
+            return Outcome::Abstained(Reason::new(Code::UNKNOWN_METHOD, message));
+        }
+        failed("no method reported")
+    }
+
     fn outcome(&self, index: usize) -> Outcome<ClaimFinding> {
-        let failed = |message: &str| Outcome::Failed(Reason::new(Code::INTERNAL, message));
         match self.deciding {
-            None => failed("no method that gives a support probability was asked: add entailment or summac"),
+            None => self.no_verdict(),
             Some(report) => match (report.claims.get(index), report.score.reason()) {
                 (Some(outcome), _) => outcome.clone(),
                 // A method that could not run as a whole says why in its score.
@@ -78,8 +95,13 @@ impl<'a> Findings<'a> {
         }
     }
 
-    fn decide_sentence(&self, index: usize, outcome: &Outcome<ClaimFinding>) -> (Decided, Option<Reason>) {
-        let numeric = self.numeric.and_then(|report| report.claims.get(index)).and_then(Outcome::scored);
+    /// The decision on a sentence or fact from what the deciding and the numeric method say of it, and why it was not scored.
+    fn decide_with(
+        &self,
+        outcome: &Outcome<ClaimFinding>,
+        numeric: Option<&Outcome<ClaimFinding>>,
+    ) -> (Decided, Option<Reason>) {
+        let numeric = numeric.and_then(Outcome::scored);
         let conflict = numeric.and_then(|finding| finding.numeric_conflict.clone());
         match self.decide(outcome) {
             Ok(mut decided) => {
@@ -148,22 +170,37 @@ impl<'a> Findings<'a> {
         })
     }
 
-    fn facts(&self, index: usize, claim: &Claim) -> Vec<FactResult> {
+    /// The facts of a claim. One with the text of its sentence has its sentence's decision.
+    fn facts(&self, index: usize, claim: &Claim, sentence: &Decided) -> Vec<FactResult> {
         if !self.check.request.facts || !claim.kind.is_checkable() {
             return Vec::new();
         }
-        let outcomes = self.deciding.and_then(|report| report.facts.get(index));
-        let missing =
-            || Outcome::Failed(Reason::new(Code::INTERNAL, "the method gave no finding for this fact"));
-        let outcome =
-            |number: usize| outcomes.and_then(|facts| facts.get(number)).cloned().unwrap_or_else(missing);
-        claim.facts.iter().enumerate().map(|(number, fact)| self.fact(fact, &outcome(number))).collect()
+        let of_numeric = |number: usize| self.numeric.and_then(|report| report.facts.get(index)?.get(number));
+        let decide = |(number, fact): (usize, &AtomicFact)| {
+            let decided = if fact.text == claim.text {
+                sentence.clone()
+            } else {
+                self.decide_with(&self.fact_outcome(index, number), of_numeric(number)).0
+            };
+            self.fact(fact, claim, decided)
+        };
+        claim.facts.iter().enumerate().map(decide).collect()
     }
 
-    fn fact(&self, fact: &AtomicFact, outcome: &Outcome<ClaimFinding>) -> FactResult {
-        let decided = self.decide(outcome).unwrap_or_else(|(status, reason)| {
-            Decided::unscored(status, VerdictReason::Unchecked, Some(reason.message))
-        });
+    fn fact_outcome(&self, index: usize, number: usize) -> Outcome<ClaimFinding> {
+        let Some(report) = self.deciding else { return self.no_verdict() };
+        match (report.facts.get(index).and_then(|facts| facts.get(number)), report.score.reason()) {
+            (Some(outcome), _) => outcome.clone(),
+            (None, Some(reason)) => Outcome::Failed(reason.clone()),
+            (None, None) if report.method != FACTS => {
+                let message = "the methods asked give no verdict on facts: add entailment";
+                Outcome::Abstained(Reason::new(Code::UNKNOWN_METHOD, message))
+            }
+            (None, None) => failed("the method gave no finding for this fact"),
+        }
+    }
+
+    fn fact(&self, fact: &AtomicFact, claim: &Claim, decided: Decided) -> FactResult {
         let [support, contradiction, neutral] = decided.split();
         FactResult {
             text: fact.text.to_string(),
@@ -174,7 +211,10 @@ impl<'a> Findings<'a> {
             support_probability: support,
             contradiction_probability: contradiction,
             neutral_probability: neutral,
+            weight: self.policy.weight(!claim.tags.is_empty()),
+            tags: claim.tags.clone(),
             reason: decided.reason,
+            detail: decided.detail,
             evidence: decided.evidence,
         }
     }
@@ -194,6 +234,10 @@ impl<'a> Findings<'a> {
             neutral_probability: neutral,
         })
     }
+}
+
+fn failed(message: &str) -> Outcome<ClaimFinding> {
+    Outcome::Failed(Reason::new(Code::INTERNAL, message))
 }
 
 impl Decided {

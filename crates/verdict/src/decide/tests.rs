@@ -4,8 +4,9 @@ use groundline_types::{
     HighStakesTag, MethodScore, MethodStatus, NliProbabilities, Outcome, Polarity, PreparedSource,
     Probability, Reason, Span, SupportMatrix, VerdictReason,
 };
-use proptest::prelude::*;
 use std::sync::Arc;
+
+mod promises;
 
 fn p(value: f32) -> Probability {
     Probability::new(value).unwrap()
@@ -152,6 +153,45 @@ fn a_numeric_conflict_contradicts_and_leaves_the_probabilities() {
     assert!(decision.sentences[0].detail.as_deref().unwrap().contains("1905 here"));
 }
 
+fn conflicting() -> Outcome<ClaimFinding> {
+    let numeric_conflict = Some("1905 here, 1903 in the evidence".to_owned());
+    Outcome::Scored(ClaimFinding { numeric_conflict, ..ClaimFinding::default() })
+}
+
+#[test]
+fn a_numeric_conflict_blocks_and_raises_no_alert_where_the_support_is_high() {
+    let reports = [entailment(vec![scored(0.85, 0.0)]), report("numeric", vec![conflicting()], 0.0)];
+    let decision = decide(&statements(1), &reports, &VerdictPolicy::default());
+    assert_eq!(
+        (decision.verdict, decision.action, decision.alert),
+        (Some(Verdict::Contradicted), Some(Action::Block), false)
+    );
+    assert_eq!(decision.scores.min, Some(p(0.85)));
+}
+
+#[test]
+fn methods_that_give_no_verdict_abstain_and_keep_their_scores() {
+    let mut check = statements(2);
+    check.claims.push(claim("Hello!", ClaimKind::Pleasantry, &[]));
+    let reports = [report("numeric", vec![conflicting(); 3], 0.5), report("summac_conv", Vec::new(), 0.7)];
+    let decision = decide(&check, &reports, &VerdictPolicy::default());
+    assert_eq!((decision.status, decision.verdict, decision.action), (Status::Abstained, None, None));
+    assert_eq!((decision.coverage, decision.alert), (Some(0.0), false));
+    for sentence in &decision.sentences[..2] {
+        assert_eq!((sentence.status, sentence.reason), (SentenceStatus::Abstained, VerdictReason::Unchecked));
+        assert!(sentence.detail.as_deref().unwrap().contains("add entailment or summac"));
+    }
+    assert_eq!(decision.sentences[2].reason, VerdictReason::NotAClaim);
+    assert_eq!(decision.notes.len(), 1);
+    assert_eq!(decision.notes[0].code, Code::UNKNOWN_METHOD);
+    assert_eq!(decision.notes[0].location.as_deref(), Some("sentences 1-2"));
+    assert_eq!(decision.methods["numeric"].score, Some(0.5));
+    assert_eq!(
+        (decision.methods["summac_conv"].score, decision.scores.summac_conv),
+        (Some(0.7), Some(p(0.7)))
+    );
+}
+
 #[test]
 fn unchecked_sentences_make_the_result_partial_and_are_named() {
     let decision = decided(vec![scored(0.9, 0.0), failed(), failed(), scored(0.8, 0.0), failed()]);
@@ -235,8 +275,46 @@ fn facts_are_decided_like_sentences() {
     let fact = &decision.sentences[0].facts[0];
     assert_eq!((fact.verdict, fact.text.as_str()), (Some(Verdict::Contradicted), "a fact"));
     assert_eq!(decision.sentences[0].verdict, Some(Verdict::Supported));
+    assert_eq!((fact.weight, fact.tags.as_slice(), fact.detail.as_deref()), (1.0, &[][..], None));
     let missing = &decision.sentences[1].facts[0];
     assert_eq!((missing.status, missing.verdict), (SentenceStatus::Failed, None));
+    assert_eq!(missing.detail.as_deref(), Some("the method gave no finding for this fact"));
+}
+
+#[test]
+fn conflicts_of_numbers_contradict_facts_too() {
+    let mut sentence = claim("a", ClaimKind::Statement, &[HighStakesTag::Date]);
+    sentence.facts.push(AtomicFact { text: "other fact".into(), span: Span::new(0, 1) });
+    sentence.facts.push(AtomicFact { text: sentence.text.clone(), span: Span::new(0, 1) });
+    let check = check_of(vec![sentence], true, false);
+    let mut deciding = entailment(vec![scored(0.85, 0.0)]);
+    deciding.facts = vec![vec![scored(0.9, 0.0), scored(0.8, 0.0), scored(0.7, 0.0)]];
+    let mut numeric = report("numeric", vec![conflicting()], 0.0);
+    numeric.facts = vec![vec![conflicting(), Outcome::Scored(ClaimFinding::default())]];
+    let decision = decide(&check, &[deciding, numeric], &VerdictPolicy::default());
+    let sentence = &decision.sentences[0];
+    let [with, without, whole] = &sentence.facts[..] else { panic!("three facts") };
+    assert_eq!((with.verdict, with.reason), (Some(Verdict::Contradicted), VerdictReason::Numeric));
+    assert_eq!(with.detail.as_deref(), Some("1905 here, 1903 in the evidence"));
+    assert_eq!((with.support_probability, with.weight), (Some(p(0.9)), 2.0));
+    assert_eq!(with.tags, [HighStakesTag::Date]);
+    assert_eq!((without.verdict, without.detail.as_deref()), (Some(Verdict::Supported), None));
+    // Word for word the sentence: the sentence's decision.
+    assert_eq!((whole.verdict, whole.reason), (sentence.verdict, VerdictReason::Numeric));
+    assert_eq!((whole.support_probability, &whole.evidence), (Some(p(0.85)), &sentence.evidence));
+    assert_eq!(whole.detail, sentence.detail);
+}
+
+#[test]
+fn facts_that_no_method_was_asked_about_are_abstained_from() {
+    let check = check_of(vec![claim("a", ClaimKind::Statement, &[])], true, false);
+    for (method, needed) in [("summac", "add entailment"), ("numeric", "add entailment or summac")] {
+        let decision =
+            decide(&check, &[report(method, vec![scored(0.8, 0.1)], 0.8)], &VerdictPolicy::default());
+        let fact = &decision.sentences[0].facts[0];
+        assert_eq!((fact.status, fact.verdict), (SentenceStatus::Abstained, None));
+        assert!(fact.detail.as_deref().unwrap().ends_with(needed), "{method}: {:?}", fact.detail);
+    }
 }
 
 #[test]
@@ -253,89 +331,4 @@ fn the_matrix_keeps_its_places_and_holes() {
     assert_eq!((matrix.rows.len(), matrix.rows[0].text.as_str()), (1, "three"));
     assert_eq!((matrix.columns.as_slice(), matrix.entailment), (&[0][..], vec![vec![Some(p(0.2))]]));
     assert_eq!(decide(&statements(1), &[report], &VerdictPolicy::default()).matrix, None);
-}
-
-fn any_probability() -> impl Strategy<Value = Option<Probability>> {
-    prop_oneof![5 => (0.0_f32..=1.0).prop_map(|value| Some(p(value))), 1 => Just(None)]
-}
-
-fn any_outcome() -> impl Strategy<Value = Outcome<ClaimFinding>> {
-    let finding = (any_probability(), any_probability(), any_probability(), 0_usize..5, any::<bool>());
-    let scored = finding.prop_map(|(support, contradiction, neutral, sentence, conflict)| {
-        let probabilities = NliProbabilities { entailment: p(0.2), contradiction: p(0.3), neutral: p(0.5) };
-        Outcome::Scored(ClaimFinding {
-            support,
-            contradiction,
-            neutral,
-            evidence: vec![EvidencePick { source: sentence / 3, sentence, probabilities }],
-            numeric_conflict: conflict.then(|| "1 here, 2 in the evidence".to_owned()),
-        })
-    });
-    let reason = || Reason::new(Code::JOB_DEAD, "given up");
-    prop_oneof![4 => scored, 1 => Just(Outcome::Failed(reason())), 1 => Just(Outcome::Abstained(reason()))]
-}
-
-fn any_report() -> impl Strategy<Value = Report> {
-    let method =
-        prop_oneof![Just("entailment"), Just("summac"), Just("summac_conv"), Just("numeric"), Just("other")];
-    let number = prop_oneof![4 => -1.0_f64..2.0, 1 => Just(f64::NAN), 1 => Just(f64::INFINITY)];
-    let outcomes = || proptest::collection::vec(any_outcome(), 0..5);
-    let facts = proptest::collection::vec(outcomes(), 0..4);
-    (method, outcomes(), facts, number.clone(), number, any::<bool>()).prop_map(
-        |(method, claims, facts, score, extra, ok)| {
-            let mut report = report(method, claims, score);
-            report.facts = facts;
-            report.extra.insert("summac_zs", extra);
-            if !ok {
-                report.score = Outcome::Failed(Reason::new(Code::JOB_DEAD, "given up"));
-            }
-            report
-        },
-    )
-}
-
-proptest! {
-    #[test]
-    fn any_reports_give_a_decision_that_keeps_the_promises(
-        kinds in proptest::collection::vec(prop_oneof![3 => Just(ClaimKind::Statement), 1 => Just(ClaimKind::Question)], 0..6),
-        reports in proptest::collection::vec(any_report(), 0..5),
-        facts: bool,
-    ) {
-        let claims: Vec<Claim> = kinds.iter().map(|kind| claim("a claim", *kind, &[])).collect();
-        let check = check_of(claims, facts, true);
-        let decision = decide(&check, &reports, &VerdictPolicy::default());
-        prop_assert_eq!(decision.sentences.len(), kinds.len());
-        let is_scored = |sentence: &&SentenceResult| sentence.status == SentenceStatus::Scored;
-        let all_checked = kinds.iter().zip(&decision.sentences).all(|(kind, sentence)| {
-            !kind.is_checkable() || sentence.status == SentenceStatus::Scored
-        });
-        prop_assert_eq!(decision.coverage == Some(1.0), all_checked && decision.sentences.iter().any(|s| is_scored(&s)));
-        prop_assert_eq!(decision.status == Status::Scored, decision.coverage == Some(1.0));
-        for (kind, sentence) in kinds.iter().zip(&decision.sentences) {
-            let scored = is_scored(&sentence);
-            prop_assert!(!scored || kind.is_checkable());
-            prop_assert_eq!(scored, sentence.verdict.is_some());
-            prop_assert_eq!(scored, sentence.support_probability.is_some());
-            prop_assert_eq!(scored, sentence.contradiction_probability.is_some());
-            prop_assert_eq!(scored, sentence.neutral_probability.is_some());
-            for fact in &sentence.facts {
-                prop_assert_eq!(fact.status == SentenceStatus::Scored, fact.verdict.is_some());
-            }
-        }
-        prop_assert_eq!(decision.verdict.is_some(), decision.sentences.iter().any(|s| is_scored(&s)));
-        prop_assert_eq!(decision.action.is_some(), decision.verdict.is_some());
-        if decision.action == Some(Action::Accept) {
-            prop_assert_eq!((decision.verdict, decision.coverage), (Some(Verdict::Supported), Some(1.0)));
-        }
-        let supports: Vec<Probability> = decision.sentences.iter().filter_map(|s| s.support_probability).collect();
-        let max = supports.iter().copied().reduce(Probability::max);
-        let scores = &decision.scores;
-        for mean in [scores.mean, scores.weighted] {
-            prop_assert!(scores.min <= mean && mean <= max);
-        }
-        let json = serde_json::to_string(&(&decision.sentences, &decision.scores, &decision.methods)).unwrap();
-        prop_assert!(!json.contains("NaN"));
-        prop_assert!(decision.methods.values().all(|method| method.score.is_none_or(f64::is_finite)));
-        prop_assert!(scores.summac_zs.is_none_or(f64::is_finite));
-    }
 }
