@@ -143,7 +143,7 @@ fn offsets_are_reported_in_the_unit_asked_for() {
 #[test]
 fn facts_are_scored_where_they_are_asked_for() {
     let request = r#"{"source":"Ada was born in Oslo. She studied law in Bergen.",
-        "response":"Ada was born in Oslo and studied medicine in Bergen.","facts":true}"#;
+        "response":"Ada was born in Oslo and won a medal in Bergen.","facts":true}"#;
     let result = run_with_input(&["check", "-", "--json"], request.as_bytes()).json();
     let facts = result["sentences"][0]["facts"].as_array().unwrap();
     assert_eq!(facts.len(), 2, "{facts:?}");

@@ -1,10 +1,10 @@
-//! Large inputs in bounded memory, and the figures the README promises.
+//! Large inputs in bounded memory. Times are no test: they belong to `cargo xtask bench-cpu`, on an idle machine.
 
 use groundline::{Checker, Config};
 use groundline_testkit::ToyEngine;
 use groundline_types::{CheckRequest, Lane, Status};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use system_tests::{file, spawn};
 
 /// Peak resident memory of a running process in MiB, or `None` once it is gone.
@@ -29,9 +29,9 @@ async fn a_megabyte_of_source_and_200_sentences_go_through_uncut() {
     assert!(source.len() > 1_000_000);
     let response: String = (0..200).map(sentence).collect();
     let engine = Arc::new(ToyEngine::default());
-    let checker = Checker::with_engine(engine, Config::default()).await.unwrap();
+    let checker = Checker::with_engine(engine, Config::default()).unwrap();
     let mut request = CheckRequest::new(response, source);
-    request.lane = Lane::Bulk;
+    request.lane = Some(Lane::Bulk);
     let before = peak_mib(std::process::id()).unwrap();
     let result = checker.check(request).await.unwrap();
     let grown = peak_mib(std::process::id()).unwrap() - before;
@@ -41,11 +41,10 @@ async fn a_megabyte_of_source_and_200_sentences_go_through_uncut() {
 }
 
 #[test]
-fn forty_source_sentences_and_ten_response_sentences_stay_within_their_budget() {
+fn forty_source_sentences_and_ten_response_sentences_stay_within_400_mib() {
     let dir = tempfile::tempdir().unwrap();
     let source = file(dir.path(), "s.txt", (0..40).map(sentence).collect::<String>());
     let response = file(dir.path(), "r.txt", (20..30).map(sentence).collect::<String>());
-    let started = Instant::now();
     let mut child = spawn(&["check", "--source", &source, "--response", &response, "--json"]);
     drop(child.stdin.take());
     let mut peak = 0;
@@ -55,6 +54,4 @@ fn forty_source_sentences_and_ten_response_sentences_stay_within_their_budget() 
     }
     assert!(child.wait().unwrap().success());
     assert!(peak > 0 && peak < 400, "peak memory {peak} MiB");
-    // 8 s on two cores in a release build; a debug build and a busy machine get four times that.
-    assert!(started.elapsed() < Duration::from_secs(32), "took {:?}", started.elapsed());
 }
