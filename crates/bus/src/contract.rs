@@ -93,8 +93,67 @@ pub(crate) async fn an_attempt_is_stored_once_within_the_window<K: Backend>() {
     );
     let again = Job { attempt: 1, ..job(0) };
     assert_eq!(bus.publish(again).await, Ok(Published::Stored), "another attempt is another message");
+    bus.pull(&job(0).lane, budget(1)).await.unwrap().into_iter().for_each(crate::Delivery::ack);
     tokio::time::sleep(times.duplicate_window).await;
     assert_eq!(bus.publish(job(0)).await, Ok(Published::Stored));
+}
+
+pub(crate) async fn a_job_that_is_stored_is_not_stored_again_under_a_later_attempt<K: Backend>() {
+    let backend = K::start(Times::default());
+    let again = || Job { attempt: 1, ..job(0) };
+    publish_all(backend.bus(), 1).await;
+    assert_eq!(backend.bus().publish(again()).await, Ok(Published::Duplicate), "it waits");
+    let held = backend.bus().pull(&job(0).lane, budget(9)).await.unwrap();
+    assert_eq!(held.len(), 1);
+    assert_eq!(backend.bus().publish(again()).await, Ok(Published::Duplicate), "it is in hands");
+    held.into_iter().for_each(crate::Delivery::ack);
+    assert_eq!(
+        backend.bus().publish(again()).await,
+        Ok(Published::Stored),
+        "it is done, and asked for again"
+    );
+}
+
+pub(crate) async fn a_cancelled_check_has_no_waiting_jobs_and_workers_are_told<K: Backend>() {
+    let times = Times::default();
+    let backend = K::start(times);
+    let bus = backend.bus();
+    let model = job(0).lane.model;
+    let mut told = bus.cancellations(&model).await.unwrap();
+    let mut others = bus.cancellations(&SubjectToken::from_name("other")).await.unwrap();
+    publish_all(bus, 4).await;
+    let other = Job { id: JobId { check: 2, ..job(9).id }, ..job(9) };
+    bus.publish(other.clone()).await.unwrap();
+    let held = bus.pull(&job(0).lane, budget(2)).await.unwrap();
+    assert_eq!(bus.cancel(&model, job(0).id.check_id()).await, Ok(vec![job(2).id, job(3).id]));
+    assert_eq!(told.next().await, Some(job(0).id.check_id()));
+    assert!(timeout(Duration::from_millis(50), others.next()).await.is_err());
+    assert_eq!(backend.stored(), 3, "two are in hands, one is another check's");
+    let mut held = held.into_iter();
+    held.next().unwrap().ack();
+    held.next().unwrap().retry(Duration::ZERO);
+    let left = bus.pull(&job(0).lane, budget(9)).await.unwrap();
+    assert_eq!(left.iter().map(|delivery| delivery.job().id).collect::<Vec<_>>(), [other.id]);
+    left.into_iter().for_each(crate::Delivery::ack);
+    assert_eq!((backend.stored(), backend.dead()), (0, Vec::new()));
+}
+
+pub(crate) async fn a_job_that_is_handed_back_comes_at_once_and_as_good_as_new<K: Backend>() {
+    let times = Times::default();
+    let backend = K::start(times);
+    publish_all(backend.bus(), 1).await;
+    for _ in 0..2 * times.max_deliver {
+        let held = backend.bus().pull(&job(0).lane, budget(1)).await.unwrap();
+        assert_eq!(held[0].delivered(), 1);
+        held.into_iter().for_each(crate::Delivery::hand_back);
+    }
+    // A holder that is late says nothing on the delivery that came after its own, though both are the first.
+    let late = backend.bus().pull(&job(0).lane, budget(1)).await.unwrap();
+    tokio::time::sleep(times.ack_wait).await;
+    let next = backend.bus().pull(&job(0).lane, budget(1)).await.unwrap();
+    next.into_iter().for_each(crate::Delivery::hand_back);
+    late.into_iter().for_each(crate::Delivery::ack);
+    assert_eq!((backend.stored(), backend.dead()), (1, Vec::new()));
 }
 
 pub(crate) async fn an_undecided_job_is_delivered_again_after_the_ack_wait<K: Backend>() {
@@ -318,6 +377,9 @@ macro_rules! contract_suite {
         contract::contract_suite!($backend:
             jobs_come_out_in_order_and_acked_ones_are_gone
             an_attempt_is_stored_once_within_the_window
+            a_job_that_is_stored_is_not_stored_again_under_a_later_attempt
+            a_cancelled_check_has_no_waiting_jobs_and_workers_are_told
+            a_job_that_is_handed_back_comes_at_once_and_as_good_as_new
             an_undecided_job_is_delivered_again_after_the_ack_wait
             an_extended_job_stays_with_its_holder
             a_retry_waits_as_long_as_it_was_told

@@ -16,6 +16,8 @@ pub enum Decision {
         /// How long to wait.
         after: Duration,
     },
+    /// It was not begun: it shall be delivered again at once, and this delivery shall not count, where the backend can do that.
+    HandBack,
     /// It can never be done: it is copied to the dead jobs with this reason, and not delivered again.
     Reject(Reason),
     /// It is still being worked on: the wait for a decision starts anew.
@@ -30,7 +32,8 @@ pub trait DeliveryTicket: Send + Sync + fmt::Debug {
     fn decide(&self, decision: Decision);
 }
 
-/// A job that must be decided: [`ack`](Self::ack), [`retry`](Self::retry) or [`reject`](Self::reject).
+/// A job that must be decided: [`ack`](Self::ack), [`retry`](Self::retry), [`hand_back`](Self::hand_back) or
+/// [`reject`](Self::reject).
 ///
 /// Dropping it undecided logs a warning and lets the bus deliver it again at once.
 #[derive(Debug)]
@@ -60,7 +63,8 @@ impl Delivery {
         &self.job
     }
 
-    /// How often it has been delivered, this time included. An estimate: a broker may forget to count.
+    /// How often it has been delivered, this time included, without being handed back. An estimate: a broker may forget to
+    /// count.
     pub fn delivered(&self) -> u32 {
         self.delivered
     }
@@ -83,6 +87,11 @@ impl Delivery {
     /// The job shall be delivered again, not before `after`.
     pub fn retry(self, after: Duration) {
         self.decide(Decision::Retry { after });
+    }
+
+    /// The job was not begun, and shall go to somebody else. Unlike [`retry`](Self::retry), this says nothing against the job.
+    pub fn hand_back(self) {
+        self.decide(Decision::HandBack);
     }
 
     /// The job can never be done.

@@ -47,6 +47,22 @@ pub struct JobId {
     pub serial: u32,
 }
 
+impl JobId {
+    /// The check that the job belongs to.
+    pub fn check_id(&self) -> CheckId {
+        CheckId { reply_to: self.reply_to, check: self.check }
+    }
+}
+
+/// Names one check for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CheckId {
+    /// Whose check it is.
+    pub reply_to: Incarnation,
+    /// Which of its checks.
+    pub check: u64,
+}
+
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}-{}", self.reply_to, self.check, self.serial)
@@ -67,7 +83,8 @@ pub struct LaneId {
 pub struct Job {
     /// Its name.
     pub id: JobId,
-    /// How often its publisher has sent it before, from 0. `<id>:<attempt>` is what duplicates are known by.
+    /// How often its publisher has sent it before, from 0. `<id>:<attempt>` is what duplicates of a job that is done are known
+    /// by; while the job is stored, every attempt is a duplicate.
     pub attempt: u32,
     /// Where it waits.
     pub lane: LaneId,

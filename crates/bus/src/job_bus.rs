@@ -1,6 +1,8 @@
 //! What every backend can do.
 
-use crate::{BusClosed, Delivery, Incarnation, Job, JobResult, LaneId, PublishError};
+use crate::{
+    BusClosed, CheckId, Delivery, Incarnation, Job, JobId, JobResult, LaneId, PublishError, SubjectToken,
+};
 use std::future::Future;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -10,7 +12,8 @@ use tokio::sync::{mpsc, watch};
 pub enum Published {
     /// It is stored.
     Stored,
-    /// The same attempt of the same job was published before, within the window for duplicates; it is not stored again.
+    /// Nothing new is stored: some attempt of the job waits or is in the hands of a worker, or this very attempt was published
+    /// before, within the window for duplicates.
     Duplicate,
 }
 
@@ -53,6 +56,21 @@ pub trait JobBus: Clone + Send + Sync + 'static {
     /// The results addressed to `me`, from now on. A second stream for the same incarnation replaces the first.
     fn results(&self, me: Incarnation) -> impl Future<Output = Result<ResultStream, BusClosed>> + Send;
 
+    /// Says that nobody wants the results of a check any more. Jobs that wait are taken out and named in the answer; workers of
+    /// this model are [told](Self::cancellations), and answer the jobs that they hold without beginning anything new. Best
+    /// effort: a job that slips through is scored for nobody, or expires.
+    fn cancel(
+        &self,
+        model: &SubjectToken,
+        check: CheckId,
+    ) -> impl Future<Output = Result<Vec<JobId>, BusClosed>> + Send;
+
+    /// The checks of a model that are cancelled, from now on. Any number of streams may be open.
+    fn cancellations(
+        &self,
+        model: &SubjectToken,
+    ) -> impl Future<Output = Result<CancelStream, BusClosed>> + Send;
+
     /// Whether the bus works, and changes of that.
     fn state(&self) -> watch::Receiver<BusState>;
 
@@ -74,6 +92,24 @@ impl ResultStream {
 
     /// The next result; `None` once the bus is closed or another stream took this one's place.
     pub async fn next(&mut self) -> Option<JobResult> {
+        self.receiver.recv().await
+    }
+}
+
+/// Cancelled checks as they are told. Lossy: a reader that is too slow misses some.
+#[derive(Debug)]
+pub struct CancelStream {
+    receiver: mpsc::Receiver<CheckId>,
+}
+
+impl CancelStream {
+    /// A stream of what is sent to the other end of `receiver`.
+    pub fn new(receiver: mpsc::Receiver<CheckId>) -> Self {
+        Self { receiver }
+    }
+
+    /// The next check; `None` once the bus is closed.
+    pub async fn next(&mut self) -> Option<CheckId> {
         self.receiver.recv().await
     }
 }

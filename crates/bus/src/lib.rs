@@ -22,9 +22,9 @@ mod token;
 pub use delivery::{Decision, Delivery, DeliveryTicket};
 pub use error::{BusClosed, PublishError};
 pub use job::{
-    Incarnation, Job, JobAnswer, JobId, JobItem, JobResult, JobTexts, LaneId, MAX_JOB_BYTES, MAX_JOB_ITEMS,
-    TARGET_JOB_TOKENS,
+    CheckId, Incarnation, Job, JobAnswer, JobId, JobItem, JobResult, JobTexts, LaneId, MAX_JOB_BYTES,
+    MAX_JOB_ITEMS, TARGET_JOB_TOKENS,
 };
-pub use job_bus::{BusState, JobBus, Published, PullBudget, ResultStream};
+pub use job_bus::{BusState, CancelStream, JobBus, Published, PullBudget, ResultStream};
 pub use memory::{DeadJob, MemoryBus, MemoryBusOptions};
 pub use token::SubjectToken;

@@ -6,8 +6,8 @@
 mod queue;
 
 use crate::{
-    BusClosed, BusState, Decision, Delivery, DeliveryTicket, Incarnation, Job, JobBus, JobResult, LaneId,
-    PublishError, Published, PullBudget, ResultStream,
+    BusClosed, BusState, CancelStream, CheckId, Decision, Delivery, DeliveryTicket, Incarnation, Job, JobBus,
+    JobId, JobResult, LaneId, PublishError, Published, PullBudget, ResultStream, SubjectToken,
 };
 use groundline_types::{Lane, Reason};
 use queue::{Queue, Taken, Ticket};
@@ -19,6 +19,8 @@ use tokio::time::Instant;
 
 /// Results on their way to one coordinator; a worker waits for room.
 const RESULT_CAPACITY: usize = 1024;
+/// Cancelled checks on their way to one worker; what does not fit is not told.
+const CANCEL_CAPACITY: usize = 1024;
 
 /// Times and bounds of a [`MemoryBus`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct MemoryBusOptions {
     pub max_jobs_per_tenant: usize,
     /// Most dead jobs kept; the oldest go first.
     pub max_dead_jobs: usize,
+    /// Most bytes of dead jobs kept, as counted by [`Job::size_bytes`]: they hold users' texts.
+    pub max_dead_bytes: usize,
 }
 
 impl Default for MemoryBusOptions {
@@ -46,6 +50,7 @@ impl Default for MemoryBusOptions {
             duplicate_window: Duration::from_secs(120),
             max_jobs_per_tenant: 4096,
             max_dead_jobs: 256,
+            max_dead_bytes: 4 << 20,
         }
     }
 }
@@ -80,6 +85,8 @@ pub struct MemoryBus {
 struct Shared {
     queue: Mutex<Queue>,
     readers: Mutex<BTreeMap<Incarnation, mpsc::Sender<JobResult>>>,
+    /// Who is told of cancelled checks, with the model that they serve.
+    cancel_readers: Mutex<Vec<(SubjectToken, mpsc::Sender<CheckId>)>>,
     /// Told when a job may have become ready, or the bus closed.
     changed: Notify,
     state: watch::Sender<BusState>,
@@ -90,7 +97,8 @@ impl MemoryBus {
     pub fn new(options: MemoryBusOptions) -> Self {
         let state = watch::Sender::new(BusState { connected: true, generation: 1 });
         let queue = Mutex::new(Queue::new(options));
-        Self { shared: Arc::new(Shared { queue, readers: Mutex::default(), changed: Notify::new(), state }) }
+        let (readers, cancel_readers) = (Mutex::default(), Mutex::default());
+        Self { shared: Arc::new(Shared { queue, readers, cancel_readers, changed: Notify::new(), state }) }
     }
 
     /// The dead jobs, oldest first.
@@ -122,6 +130,10 @@ impl Shared {
 
     fn readers(&self) -> MutexGuard<'_, BTreeMap<Incarnation, mpsc::Sender<JobResult>>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cancel_readers(&self) -> MutexGuard<'_, Vec<(SubjectToken, mpsc::Sender<CheckId>)>> {
+        self.cancel_readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -181,6 +193,25 @@ impl JobBus for MemoryBus {
         Ok(ResultStream::new(receiver))
     }
 
+    async fn cancel(&self, model: &SubjectToken, check: CheckId) -> Result<Vec<JobId>, BusClosed> {
+        self.open()?;
+        let purged = self.shared.queue().cancel(check);
+        let mut readers = self.shared.cancel_readers();
+        readers.retain(|(_, reader)| !reader.is_closed());
+        for (_, reader) in readers.iter().filter(|(served, _)| served == model) {
+            // Best effort: a reader that is behind misses it.
+            let _ = reader.try_send(check);
+        }
+        Ok(purged)
+    }
+
+    async fn cancellations(&self, model: &SubjectToken) -> Result<CancelStream, BusClosed> {
+        self.open()?;
+        let (sender, receiver) = mpsc::channel(CANCEL_CAPACITY);
+        self.shared.cancel_readers().push((model.clone(), sender));
+        Ok(CancelStream::new(receiver))
+    }
+
     fn state(&self) -> watch::Receiver<BusState> {
         self.shared.state.subscribe()
     }
@@ -190,6 +221,7 @@ impl JobBus for MemoryBus {
         self.shared.state.send_modify(|state| state.connected = false);
         // Streams end once what was sent to them is read.
         self.shared.readers().clear();
+        self.shared.cancel_readers().clear();
         self.shared.changed.notify_waiters();
         Ok(())
     }
@@ -210,7 +242,7 @@ struct MemoryTicket {
 
 impl DeliveryTicket for MemoryTicket {
     fn decide(&self, decision: Decision) {
-        let wakes = matches!(decision, Decision::Retry { .. });
+        let wakes = matches!(decision, Decision::Retry { .. } | Decision::HandBack);
         self.shared.queue().decide(self.ticket, decision, Instant::now());
         if wakes {
             self.shared.changed.notify_waiters();

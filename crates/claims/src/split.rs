@@ -43,6 +43,29 @@ pub struct Sentence {
 /// assert_eq!(claims[1].span.slice(text), Some("Dr. Curie won in **1903**."));
 /// ```
 pub fn split_response(text: &str, options: &SplitOptions) -> Vec<Claim> {
+    let (text, shift) = behind_mark(text);
+    let mut claims = split_unmarked(text, options);
+    for claim in &mut claims {
+        claim.span = shifted(claim.span, shift);
+        for fact in &mut claim.facts {
+            fact.span = shifted(fact.span, shift);
+        }
+    }
+    claims
+}
+
+/// The text behind a byte order mark, and the bytes of the mark: it stays in the text that spans count in, and is white space
+/// to everything else.
+fn behind_mark(text: &str) -> (&str, usize) {
+    let rest = text.trim_start_matches('\u{feff}');
+    (rest, text.len() - rest.len())
+}
+
+fn shifted(span: Span, by: usize) -> Span {
+    Span::new(span.start + by, span.end + by)
+}
+
+fn split_unmarked(text: &str, options: &SplitOptions) -> Vec<Claim> {
     let mut claims = Vec::new();
     let mut in_references = false;
     for block in blocks(text) {
@@ -61,6 +84,7 @@ pub fn split_response(text: &str, options: &SplitOptions) -> Vec<Claim> {
 /// Splits a source the same way. Everything with a word in it stays, headings and code too, since it may be evidence.
 /// A code block gives one piece for each line.
 pub fn split_source(text: &str) -> Vec<Sentence> {
+    let (text, shift) = behind_mark(text);
     let mut found = Vec::new();
     for block in blocks(text) {
         let ranges = match block.kind {
@@ -71,7 +95,8 @@ pub fn split_source(text: &str) -> Vec<Sentence> {
         for range in ranges {
             let text = &block.text.as_str()[range.clone()];
             if text.chars().any(char::is_alphanumeric) {
-                found.push(Sentence { span: block.text.span(range.clone()), text: Arc::from(text) });
+                let span = shifted(block.text.span(range.clone()), shift);
+                found.push(Sentence { span, text: Arc::from(text) });
             }
         }
     }

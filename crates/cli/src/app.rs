@@ -10,6 +10,7 @@ use crate::{config_command, methods_command, models_command};
 use clap::Parser;
 use groundline::{ColorMode, Config, ConfigLayers};
 use groundline_types::{Code, Problem};
+use std::path::Path;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -66,7 +67,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8, Failure> {
         Command::Models(args) => models_command::run(args, layers, &mut Sink::stdout()),
         Command::Check(args) => {
             let config = with_options(layers, &args).load()?;
-            run_check(*args, config, console)
+            run_check(*args, config, cli.global.config.as_deref(), console)
         }
     }
 }
@@ -93,14 +94,19 @@ fn with_options(mut layers: ConfigLayers, args: &CheckArgs) -> ConfigLayers {
     layers
 }
 
-fn run_check(args: CheckArgs, config: Config, console: &mut Console) -> Result<u8, Failure> {
+fn run_check(
+    args: CheckArgs,
+    config: Config,
+    config_file: Option<&Path>,
+    console: &mut Console,
+) -> Result<u8, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(RUNTIME_THREADS)
         .enable_all()
         .build()
         .map_err(|error| Problem::new(Code::INTERNAL, format!("cannot start the runtime: {error}")))?;
     let interrupts = Interrupts::listen(runtime.handle())?;
-    let outcome = runtime.block_on(check(args, config, console, interrupts));
+    let outcome = runtime.block_on(check(args, config, config_file, console, interrupts));
     // What still runs (an engine in the middle of a batch) has no reader any more.
     runtime.shutdown_background();
     outcome

@@ -12,19 +12,21 @@ use crate::input::{Record, spawn_reader};
 use crate::interrupt::Interrupts;
 use crate::output::{self, Layout, Palette, Sink};
 use groundline::Config;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 /// Checks what the options name and answers with the exit status.
 pub(crate) async fn check(
     args: CheckArgs,
     config: Config,
+    config_file: Option<&Path>,
     console: &mut Console,
     interrupts: Interrupts,
 ) -> Result<u8, Failure> {
     if !args.methods.is_empty() {
         groundline::resolve_methods(&args.methods)?;
     }
+    plan::refuse_overwriting(&args, config_file)?;
     let limits = plan::input_limits(&config);
     let input = plan::input(&args, &limits)?;
     // Opened before any work, so that a path that cannot be written costs nothing.

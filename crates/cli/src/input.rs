@@ -48,3 +48,24 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 pub(crate) fn display_name(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
+
+/// Whether two paths lead to one regular file, by whatever name: a link, another spelling, or standard input that a file was
+/// redirected to. Paths that lead nowhere are no file.
+pub(crate) fn is_same_file(input: &Path, output: &Path) -> bool {
+    let input = if is_stdin(input) { Path::new("/dev/stdin") } else { input };
+    let is_file = |path: &Path| std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file(input) && is_file(output) && identity(input).is_some_and(|one| Some(one) == identity(output))
+}
+
+/// Device and number of a file.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// The one true spelling of a path.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<std::path::PathBuf> {
+    path.canonicalize().ok()
+}

@@ -57,7 +57,7 @@ pub(crate) fn assemble(
     };
     let source_text =
         |id: &str| check.sources.iter().find(|source| &*source.id == id).map(|source| &*source.text);
-    result.with_offsets(check.request.offsets, &check.request.response, source_text)
+    result.with_offsets(check.request.offsets.unwrap_or_default(), &check.request.response, source_text)
 }
 
 /// Takes back what a model that reads one language said of sentences against a source in another: only support stands. Not to be

@@ -66,7 +66,8 @@ impl ChecksState {
             let _ = reply.send(Err(Problem::new(Code::OVERLOADED, message)));
             return;
         }
-        let deadline_ms = request.deadline_ms.unwrap_or_else(|| request.lane.default_deadline_ms());
+        let deadline_ms =
+            request.deadline_ms.unwrap_or_else(|| request.lane.unwrap_or_default().default_deadline_ms());
         let now = Instant::now();
         let setup = CheckSetup {
             shared: Arc::clone(&self.shared),

@@ -100,8 +100,8 @@ impl Coordinator {
     /// Checks a response. Dropping the future stops the check.
     ///
     /// # Errors
-    /// A request that cannot be checked as asked (`GL1xxx`), too many checks ([`Code::OVERLOADED`]), a deadline that passes
-    /// before the texts are split, or a bug. What fails later makes sentences unchecked in the result.
+    /// A request that cannot be checked as asked (`GL1xxx`), too many checks ([`Code::OVERLOADED`]), or a bug. What fails
+    /// later, and a deadline however early, makes sentences unchecked in the result.
     pub async fn check(&self, request: CheckRequest) -> Result<CheckResult, Problem> {
         self.check_with(request, CheckObserver::default()).await
     }
@@ -109,7 +109,7 @@ impl Coordinator {
     /// Checks a response, observed; otherwise as [`Coordinator::check`].
     ///
     /// # Errors
-    /// As [`Coordinator::check`]; also [`Code::CANCELLED`] where it is cancelled before the texts are split.
+    /// As [`Coordinator::check`].
     pub async fn check_with(
         &self,
         request: CheckRequest,

@@ -15,6 +15,10 @@ const MIN_SCRIPT_PERCENT: usize = 80;
 const MIN_HITS: usize = 3;
 /// Share of all words that these must have, in percent.
 const MIN_HIT_PERCENT: usize = 15;
+/// Fewest signs of a language, words or letters, from which it is said of a short text that has none of another.
+const MIN_SHORT_SIGNS: usize = 2;
+/// Share of all words that these must have, in percent.
+const MIN_SHORT_PERCENT: usize = 30;
 
 /// A language, as far as it can be told from the writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,22 +96,47 @@ fn script_of(letter: char) -> Option<&'static str> {
     })
 }
 
+/// Signs of one language in a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Signs {
+    /// Frequent words that are surely no part of a name: lower case, or the first of the text.
+    words: usize,
+    /// Frequent words, those in names too, as in "Los Angeles".
+    all_words: usize,
+    /// Other lower-case words with a letter of the language. Names have such letters in any language, and a capital.
+    lettered: usize,
+}
+
 fn by_frequent_words(text: &str) -> Option<&'static str> {
-    let mut hits = [0_usize; PROFILES.len()];
+    let mut signs = [Signs::default(); PROFILES.len()];
     let mut total = 0;
     let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     for word in words.take(MAX_WORDS_READ) {
         total += 1;
+        let is_plain = total == 1 || word.starts_with(char::is_lowercase);
         let word = word.to_lowercase();
-        for (hit, (_, frequent)) in hits.iter_mut().zip(PROFILES) {
-            *hit += usize::from(frequent.contains(&word.as_str()));
+        for (sign, profile) in signs.iter_mut().zip(&PROFILES) {
+            if profile.words.contains(&word.as_str()) {
+                sign.all_words += 1;
+                sign.words += usize::from(is_plain);
+            } else if total > 1 && is_plain && word.contains(profile.letters) {
+                sign.lettered += 1;
+            }
         }
     }
-    let best = (0..hits.len()).max_by_key(|index| hits[*index])?;
-    let second = (0..hits.len()).filter(|index| *index != best).map(|index| hits[index]).max().unwrap_or(0);
-    let is_sure =
-        hits[best] >= MIN_HITS && hits[best] * 100 >= total * MIN_HIT_PERCENT && hits[best] > 2 * second;
-    is_sure.then_some(PROFILES[best].0)
+    let best = (0..signs.len()).max_by_key(|index| (signs[*index].words, signs[*index].lettered))?;
+    let others = (0..signs.len()).filter(|index| *index != best).map(|index| signs[index]);
+    let second = others.map(|sign| sign.all_words).max().unwrap_or(0);
+    let found = signs[best];
+    let by_words =
+        found.words >= MIN_HITS && found.words * 100 >= total * MIN_HIT_PERCENT && found.words > 2 * second;
+    // One short sentence: few signs, but a large part of it, and none of any other language.
+    let short = found.words + found.lettered;
+    let by_share = found.words > 0
+        && short >= MIN_SHORT_SIGNS
+        && short * 100 >= total * MIN_SHORT_PERCENT
+        && second == 0;
+    (by_words || by_share).then_some(PROFILES[best].code)
 }
 
 #[cfg(test)]

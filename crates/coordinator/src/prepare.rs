@@ -11,7 +11,7 @@ use groundline_evidence::{SourceText, prepare_source};
 use groundline_types::{
     CheckRequest, Claim, Code, CountTokens, ModelFacts, Note, PreparedCheck, PreparedSource, Problem, Reason,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Fewest tokens of evidence that must fit beside a claim; a claim that leaves less is not checked.
@@ -54,6 +54,10 @@ pub(crate) fn prepare(
                        sentences that are not supported are left unchecked";
         notes.push(Note { code: Code::LANGUAGE_MISMATCH, message: message.to_owned(), location: None });
     }
+    if !request.samples.is_empty() {
+        let message = "samples are not used by the methods asked".to_owned();
+        notes.push(Note { code: Code::INVALID_FIELD, message, location: Some("samples".to_owned()) });
+    }
     let check = Arc::new(PreparedCheck { request, claims, sources });
     let detectors = methods.iter().filter_map(|method| create(method, &options.detectors)).collect();
     let panel = Panel::new(detectors, KeyMaker::new(&model.id, tenant));
@@ -89,15 +93,16 @@ fn prepare_sources(
     counter: &dyn CountTokens,
     window_tokens: usize,
 ) -> (Vec<PreparedSource>, Vec<Note>) {
+    let mut ids = Ids::of(request);
     let named = request.sources.iter().enumerate().map(|(index, source)| {
-        let id = source.id.clone().unwrap_or_else(|| format!("source-{}", index + 1));
+        let id = source.id.clone().unwrap_or_else(|| ids.make("source", index + 1));
         (id, Arc::clone(&source.text))
     });
+    let named = named.collect::<Vec<_>>();
     let turns = request.history.iter().enumerate().filter(|_| request.history_is_evidence);
-    let turns =
-        turns.map(|(index, turn)| (format!("history-{}", index + 1), Arc::from(turn.content.as_str())));
+    let turns = turns.map(|(index, turn)| (ids.make("history", index + 1), Arc::from(turn.content.as_str())));
     let (mut sources, mut notes) = (Vec::new(), Vec::new());
-    for (id, text) in named.chain(turns) {
+    for (id, text) in named.into_iter().chain(turns) {
         let text: Arc<str> = text;
         let sentences =
             split_source(&text).into_iter().map(|sentence| (sentence.span, sentence.text)).collect();
@@ -111,6 +116,26 @@ fn prepare_sources(
         }));
     }
     (sources, notes)
+}
+
+/// The ids of evidence that are taken: those that the request gives, and those made beside them.
+struct Ids(BTreeSet<String>);
+
+impl Ids {
+    fn of(request: &CheckRequest) -> Self {
+        Self(request.sources.iter().filter_map(|source| source.id.clone()).collect())
+    }
+
+    /// `source-2`, or `source-2-2` and so on where that is taken.
+    fn make(&mut self, kind: &str, number: usize) -> String {
+        let mut id = format!("{kind}-{number}");
+        let mut variant = 1;
+        while !self.0.insert(id.clone()) {
+            variant += 1;
+            id = format!("{kind}-{number}-{variant}");
+        }
+        id
+    }
 }
 
 /// Tokens of a (source sentence, claim) pair on average, for estimates of time.

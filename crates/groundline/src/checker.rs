@@ -76,9 +76,10 @@ impl Checker {
     /// A request that cannot be checked as asked has a code `GL1xxx`:
     /// [`EMPTY_RESPONSE`](groundline_types::Code::EMPTY_RESPONSE), [`EMPTY_SOURCE`](groundline_types::Code::EMPTY_SOURCE),
     /// [`NUL_BYTE`](groundline_types::Code::NUL_BYTE), [`TOO_LARGE`](groundline_types::Code::TOO_LARGE),
-    /// [`UNKNOWN_METHOD`](groundline_types::Code::UNKNOWN_METHOD). Too many checks at once:
-    /// [`OVERLOADED`](groundline_types::Code::OVERLOADED). A deadline that passes while the texts are still being split:
-    /// [`DEADLINE`](groundline_types::Code::DEADLINE). Anything else is a bug: [`INTERNAL`](groundline_types::Code::INTERNAL).
+    /// [`UNKNOWN_METHOD`](groundline_types::Code::UNKNOWN_METHOD),
+    /// [`INVALID_FIELD`](groundline_types::Code::INVALID_FIELD) (two sources of one id, a profile). Too many checks at once:
+    /// [`OVERLOADED`](groundline_types::Code::OVERLOADED). Anything else is a bug:
+    /// [`INTERNAL`](groundline_types::Code::INTERNAL).
     pub async fn check(&self, request: CheckRequest) -> Result<CheckResult, Problem> {
         self.check_with(request, CheckObserver::default()).await
     }
@@ -86,8 +87,7 @@ impl Checker {
     /// The same, observed: `observer` receives how far the check is, and can end it early with what is done by then.
     ///
     /// # Errors
-    /// As [`Checker::check`]; also [`CANCELLED`](groundline_types::Code::CANCELLED) where it is cancelled before the texts are
-    /// split.
+    /// As [`Checker::check`].
     pub async fn check_with(
         &self,
         request: CheckRequest,

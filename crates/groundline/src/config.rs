@@ -309,6 +309,12 @@ impl Config {
                 self.output.evidence
             ));
         }
+        if self.engine.threads > MAX_THREADS {
+            let threads = self.engine.threads;
+            return refuse(format!(
+                "engine.threads is {threads}, at most {MAX_THREADS} are started; 0 is one for each core"
+            ));
+        }
         let at_least_one = [
             ("limits.response_bytes", self.limits.response_bytes),
             ("limits.source_bytes", self.limits.source_bytes),
@@ -330,6 +336,9 @@ impl Config {
         self.verdict.validate().map_err(inside("verdict"))
     }
 }
+
+/// Most threads that compute: more than any machine has cores for, and few enough that each can be started.
+pub const MAX_THREADS: usize = 1024;
 
 /// Pieces of evidence in a result for each sentence.
 const MAX_EVIDENCE: usize = 3;

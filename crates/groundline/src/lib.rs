@@ -47,7 +47,7 @@ mod models;
 pub use checker::Checker;
 pub use config::{
     CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, IsaChoice, LimitsConfig,
-    ModelConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS, WorkerConfig, default_toml,
+    MAX_THREADS, ModelConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS, WorkerConfig, default_toml,
 };
 pub use groundline_coordinator::{CancelToken, CheckObserver, Progress, Stage};
 pub use groundline_detectors::{DetectorOptions, MethodInfo, methods, resolve as resolve_methods};

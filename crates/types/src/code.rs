@@ -31,7 +31,7 @@ codes! {
     TOO_LARGE = "GL1005";
     /// A JSON document is malformed.
     MALFORMED_JSON = "GL1006";
-    /// A JSON field is missing, unknown or of the wrong type.
+    /// A JSON field is missing, unknown, of the wrong type, or asks for what cannot be done.
     INVALID_FIELD = "GL1007";
     /// The response holds no sentence with a claim (only greetings, questions, headings, code or punctuation).
     NO_CHECKABLE_CLAIM = "GL1008";
@@ -41,7 +41,7 @@ codes! {
     UNREADABLE_FILE = "GL1010";
     /// The output cannot be written (disk full, closed pipe).
     UNWRITABLE_OUTPUT = "GL1011";
-    /// A method name is unknown.
+    /// A method name is unknown, or no method was asked that gives what is wanted.
     UNKNOWN_METHOD = "GL1012";
     /// The configuration is invalid.
     INVALID_CONFIG = "GL1013";
@@ -89,9 +89,11 @@ impl Code {
         self.0
     }
 
-    /// The process exit status that goes with an error of this code: 2 for input and configuration, 70 otherwise.
+    /// The process exit status that goes with an error of this code: 2 where the input, the configuration, a limit or the
+    /// caller is the cause, 70 otherwise.
     pub fn exit_status(self) -> u8 {
-        if self.0.starts_with("GL1") || self.0.starts_with("GL4") { 2 } else { 70 }
+        let by_caller = matches!(self, Code::DEADLINE | Code::CANCELLED | Code::OVERLOADED);
+        if by_caller || self.0.starts_with("GL1") || self.0.starts_with("GL4") { 2 } else { 70 }
     }
 }
 
@@ -140,6 +142,12 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_faults_of_groundline_itself_end_as_internal_errors() {
+        let internal = Code::ALL.iter().filter(|code| code.exit_status() == 70).map(|code| code.as_str());
+        assert_eq!(internal.collect::<Vec<_>>(), ["GL2001", "GL3001", "GL3002", "GL3003"]);
+    }
 
     #[test]
     fn codes_are_unique_and_in_order() {

@@ -1,8 +1,10 @@
 //! What is asked: a response and the sources to check it against.
 
 mod json;
+mod strict;
 
 use crate::{Code, Limits, OffsetUnit, Problem};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A response to check. Schema `groundline.check/1`; field meanings in `docs/protocol.md`.
@@ -28,20 +30,20 @@ pub struct CheckRequest {
     pub facts: bool,
     /// Also return the SummaC matrix.
     pub matrix: bool,
-    /// Name of a calibration profile.
+    /// Name of a calibration profile. No profile is installed in this version, so every name is refused.
     pub profile: Option<String>,
     /// What is missing after this time is unchecked, with a reason. `None`: the lane's default.
     pub deadline_ms: Option<u64>,
-    /// Priority.
-    pub lane: Lane,
-    /// The unit of offsets in the result.
-    pub offsets: OffsetUnit,
+    /// Priority. `None`: not said, which is [`Lane::Online`] unless whoever takes the request knows better.
+    pub lane: Option<Lane>,
+    /// The unit of offsets in the result. `None`: not said, which is bytes unless whoever takes the request knows better.
+    pub offsets: Option<OffsetUnit>,
 }
 
 /// A text that counts as evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Names the source in results; made from the position where absent.
+    /// Names the source in results, so no two may be alike; made from the position where absent.
     pub id: Option<String>,
     /// A title, for people.
     pub title: Option<String>,
@@ -102,8 +104,8 @@ impl CheckRequest {
             matrix: false,
             profile: None,
             deadline_ms: None,
-            lane: Lane::default(),
-            offsets: OffsetUnit::default(),
+            lane: None,
+            offsets: None,
         }
     }
 
@@ -121,42 +123,94 @@ impl CheckRequest {
         json::from_value(value)
     }
 
+    /// The JSON value of a request's text, for those who need it besides the request. A name that stands twice in one object
+    /// is refused: which of the two was meant cannot be known.
+    ///
+    /// # Errors
+    /// [`Code::MALFORMED_JSON`] with the place, [`Code::INVALID_FIELD`] for a name that stands twice.
+    pub fn value_from_json(text: &str) -> Result<serde_json::Value, Problem> {
+        strict::read(text)
+    }
+
+    /// The id that a request gives itself, also where the rest of it is refused.
+    pub fn id_in(value: &serde_json::Value) -> Option<String> {
+        match value.get("id")? {
+            serde_json::Value::String(id) => Some(id.clone()),
+            serde_json::Value::Number(id) => Some(id.to_string()),
+            _ => None,
+        }
+    }
+
     /// Checks what can be checked without a model.
     ///
     /// # Errors
-    /// [`Code::EMPTY_RESPONSE`], [`Code::EMPTY_SOURCE`], [`Code::NUL_BYTE`], [`Code::TOO_LARGE`].
+    /// [`Code::EMPTY_RESPONSE`], [`Code::EMPTY_SOURCE`], [`Code::NUL_BYTE`], [`Code::TOO_LARGE`]; [`Code::INVALID_FIELD`] for
+    /// two sources of one id and for a profile.
     pub fn validate(&self, limits: &Limits) -> Result<(), Problem> {
-        if self.response.trim().is_empty() {
+        if is_blank(&self.response) {
             return Err(Problem::new(Code::EMPTY_RESPONSE, "the response is empty or only white space"));
         }
         if self.response.len() > limits.response_bytes {
             return Err(too_large("response", self.response.len(), limits.response_bytes));
         }
         refuse_nul("response", &self.response)?;
-        if self.sources.len() > limits.sources {
+        self.validate_evidence(limits)?;
+        if self.profile.is_some() {
             let message =
-                format!("the request has {} sources, the limit is {}", self.sources.len(), limits.sources);
+                "no profile is installed in this version, so `profile` has nothing to name; leave it out";
+            return Err(Problem::new(Code::INVALID_FIELD, message));
+        }
+        Ok(())
+    }
+
+    /// Checks everything that counts as evidence, earlier turns too where they do.
+    fn validate_evidence(&self, limits: &Limits) -> Result<(), Problem> {
+        let turns = if self.history_is_evidence { &*self.history } else { &[] };
+        let (count, limit) = (self.sources.len() + turns.len(), limits.sources);
+        if count > limit {
+            let message = format!("the request has {count} sources, the limit is {limit}");
             return Err(Problem::new(Code::TOO_LARGE, message));
         }
-        let mut total = 0;
-        for (index, source) in self.sources.iter().enumerate() {
-            refuse_nul(&format!("source {}", index + 1), &source.text)?;
-            total += source.text.len();
+        let sources = self.sources.iter().enumerate();
+        let sources = sources.map(|(index, source)| (format!("source {}", index + 1), &*source.text));
+        let history = turns.iter().enumerate();
+        let history =
+            history.map(|(index, turn)| (format!("turn {} of the history", index + 1), &*turn.content));
+        let (mut total, mut blank) = (0, true);
+        for (name, text) in sources.chain(history) {
+            refuse_nul(&name, text)?;
+            total += text.len();
+            blank &= is_blank(text);
         }
         if total > limits.source_bytes {
             return Err(too_large("sources together", total, limits.source_bytes));
         }
-        let mut evidence = self.sources.iter().map(|source| &*source.text).collect::<Vec<_>>();
-        if self.history_is_evidence {
-            evidence.extend(self.history.iter().map(|turn| turn.content.as_str()));
-        }
-        if evidence.iter().all(|text| text.trim().is_empty()) {
+        if blank {
             let message =
                 "there is no source to check against: every source is missing, empty or only white space";
             return Err(Problem::new(Code::EMPTY_SOURCE, message));
         }
+        self.refuse_equal_ids()
+    }
+
+    /// Evidence names its source by id, so an id that stands twice would name neither.
+    fn refuse_equal_ids(&self) -> Result<(), Problem> {
+        let mut places = BTreeMap::new();
+        for (index, source) in self.sources.iter().enumerate() {
+            let Some(id) = &source.id else { continue };
+            if let Some(first) = places.insert(id, index) {
+                let message =
+                    format!("sources[{first}] and sources[{index}] have the same `id`; give each its own");
+                return Err(Problem::new(Code::INVALID_FIELD, message));
+            }
+        }
         Ok(())
     }
+}
+
+/// Whether a text holds nothing but white space. A byte order mark is none of the text.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c == '\u{feff}')
 }
 
 fn too_large(what: &str, size: usize, limit: usize) -> Problem {

@@ -1,7 +1,9 @@
 //! The queue itself: pure, time comes in with each call.
 
 use super::{DeadJob, MemoryBusOptions};
-use crate::{Decision, Job, JobId, LaneId, MAX_JOB_BYTES, PublishError, Published, PullBudget, SubjectToken};
+use crate::{
+    CheckId, Decision, Job, JobId, LaneId, MAX_JOB_BYTES, PublishError, Published, PullBudget, SubjectToken,
+};
 use groundline_types::{Code, Reason};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket {
     sequence: u64,
-    delivered: u32,
+    handed_out: u64,
 }
 
 /// A job given to a worker.
@@ -29,7 +31,12 @@ pub(super) struct Taken {
 struct Stored {
     job: Arc<Job>,
     stored_at: Instant,
+    /// How often it was given to a worker, which names the last time; it only grows.
+    handed_out: u64,
+    /// The same without the times that it was handed back.
     delivered: u32,
+    /// Nobody wants its answer: it is not delivered again.
+    is_cancelled: bool,
     history: Vec<String>,
     place: Place,
 }
@@ -55,11 +62,13 @@ pub(super) struct Queue {
     options: MemoryBusOptions,
     next_sequence: u64,
     stored: BTreeMap<u64, Stored>,
+    by_id: BTreeMap<JobId, u64>,
     lanes: BTreeMap<LaneId, LaneQueue>,
     per_tenant: BTreeMap<(LaneId, SubjectToken), usize>,
     seen: HashSet<(JobId, u32)>,
     seen_order: VecDeque<(Instant, (JobId, u32))>,
     dead: VecDeque<DeadJob>,
+    dead_bytes: usize,
 }
 
 impl Queue {
@@ -68,11 +77,13 @@ impl Queue {
             options,
             next_sequence: 0,
             stored: BTreeMap::new(),
+            by_id: BTreeMap::new(),
             lanes: BTreeMap::new(),
             per_tenant: BTreeMap::new(),
             seen: HashSet::new(),
             seen_order: VecDeque::new(),
             dead: VecDeque::new(),
+            dead_bytes: 0,
         }
     }
 
@@ -91,7 +102,7 @@ impl Queue {
         }
         self.forget_seen(now);
         let name = (job.id, job.attempt);
-        if self.seen.contains(&name) {
+        if self.by_id.contains_key(&job.id) || self.seen.contains(&name) {
             return Ok(Published::Duplicate);
         }
         let waiting = self.per_tenant.entry((job.lane.clone(), job.tenant.clone())).or_default();
@@ -104,10 +115,13 @@ impl Queue {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         self.lanes.entry(job.lane.clone()).or_default().ready.push_back(sequence);
+        self.by_id.insert(job.id, sequence);
         let stored = Stored {
             job: Arc::new(job),
             stored_at: now,
+            handed_out: 0,
             delivered: 0,
+            is_cancelled: false,
             history: Vec::new(),
             place: Place::Ready,
         };
@@ -125,6 +139,24 @@ impl Queue {
         }
     }
 
+    /// Takes out the waiting jobs of a check and names them. Those in hands go when they are decided, or come back.
+    pub(super) fn cancel(&mut self, check: CheckId) -> Vec<JobId> {
+        let first = JobId { reply_to: check.reply_to, check: check.check, serial: 0 };
+        let last = JobId { serial: u32::MAX, ..first };
+        let jobs = self.by_id.range(first..=last).map(|(id, sequence)| (*id, *sequence)).collect::<Vec<_>>();
+        let mut purged = Vec::new();
+        for (id, sequence) in jobs {
+            match self.stored.get_mut(&sequence) {
+                Some(stored) if matches!(stored.place, Place::InHands(_)) => stored.is_cancelled = true,
+                _ => {
+                    self.remove(sequence);
+                    purged.push(id);
+                }
+            }
+        }
+        purged
+    }
+
     /// When a job of this lane comes back by itself next.
     pub(super) fn next_due(&self, lane: &LaneId) -> Option<Instant> {
         self.lanes.get(lane)?.due.first().map(|(at, _)| *at)
@@ -138,15 +170,19 @@ impl Queue {
             let Some(lane) = self.lanes.get_mut(from) else { break };
             let Some(&sequence) = lane.ready.front() else { break };
             let Some(stored) = self.stored.get_mut(&sequence) else {
-                // Acknowledged by its last holder after it had come back.
+                // Acknowledged by its last holder after it had come back, or cancelled.
                 lane.ready.pop_front();
                 continue;
             };
-            tokens += stored.job.estimated_tokens;
-            if !taken.is_empty() && tokens > budget.max_tokens {
+            let with_this = tokens + stored.job.estimated_tokens;
+            if !taken.is_empty() && with_this > budget.max_tokens {
                 break;
             }
             lane.ready.pop_front();
+            if stored.is_cancelled {
+                self.remove(sequence);
+                continue;
+            }
             if stored.delivered >= self.options.max_deliver {
                 self.bury(
                     sequence,
@@ -154,11 +190,13 @@ impl Queue {
                 );
                 continue;
             }
+            tokens = with_this;
             stored.delivered += 1;
+            stored.handed_out += 1;
             stored.place = Place::InHands(now + ack_wait);
             lane.due.insert((now + ack_wait, sequence));
             taken.push(Taken {
-                ticket: Ticket { sequence, delivered: stored.delivered },
+                ticket: Ticket { sequence, handed_out: stored.handed_out },
                 job: Arc::clone(&stored.job),
                 delivered: stored.delivered,
                 waited: now - stored.stored_at,
@@ -193,7 +231,7 @@ impl Queue {
     pub(super) fn decide(&mut self, ticket: Ticket, decision: Decision, now: Instant) {
         let sequence = ticket.sequence;
         let Some(stored) = self.stored.get_mut(&sequence) else { return };
-        if stored.delivered != ticket.delivered {
+        if stored.handed_out != ticket.handed_out {
             return;
         }
         let lane = self.lanes.entry(stored.job.lane.clone()).or_default();
@@ -221,11 +259,20 @@ impl Queue {
                     stored.history.push(format!("delivery {}: retry", stored.delivered));
                 }
             }
+            Decision::HandBack => {
+                if let Place::InHands(until) = stored.place {
+                    lane.due.remove(&(until, sequence));
+                    lane.due.insert((now, sequence));
+                    stored.place = Place::Delayed(now);
+                    stored.delivered -= 1;
+                }
+            }
         }
     }
 
     fn remove(&mut self, sequence: u64) -> Option<Stored> {
         let stored = self.stored.remove(&sequence)?;
+        self.by_id.remove(&stored.job.id);
         if let (Place::InHands(at) | Place::Delayed(at), Some(lane)) =
             (stored.place, self.lanes.get_mut(&stored.job.lane))
         {
@@ -244,9 +291,12 @@ impl Queue {
     fn bury(&mut self, sequence: u64, reason: Reason) {
         let Some(stored) = self.remove(sequence) else { return };
         tracing::warn!(job = %stored.job.id, code = %reason.code, "a job is dead");
-        if self.dead.len() >= self.options.max_dead_jobs {
-            self.dead.pop_front();
-        }
+        self.dead_bytes += stored.job.size_bytes();
         self.dead.push_back(DeadJob { job: stored.job, reason, history: stored.history });
+        while (self.dead.len() > self.options.max_dead_jobs || self.dead_bytes > self.options.max_dead_bytes)
+            && let Some(oldest) = self.dead.pop_front()
+        {
+            self.dead_bytes -= oldest.job.size_bytes();
+        }
     }
 }

@@ -166,3 +166,23 @@ fn seconds(text: &str) -> f64 {
     assert!(claims.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start));
     start.elapsed().as_secs_f64()
 }
+
+#[test]
+fn a_byte_order_mark_counts_in_spans_and_is_no_part_of_what_is_scored() {
+    let text = "\u{feff}# Curie\n\nCurie was born in Warsaw and won in 1903.";
+    let options = SplitOptions { facts: true };
+    let claims = split_response(text, &options);
+    let kinds = claims.iter().map(|claim| claim.kind).collect::<Vec<_>>();
+    assert_eq!(kinds, [ClaimKind::Heading, ClaimKind::Statement]);
+    assert_eq!(claims[1].span.slice(text), Some("Curie was born in Warsaw and won in 1903."));
+    let plain = split_response(&text[3..], &options);
+    for (marked, plain) in claims.iter().zip(&plain) {
+        assert_eq!((&marked.text, marked.span.start), (&plain.text, plain.span.start + 3));
+        let starts = |claim: &groundline_types::Claim| {
+            claim.facts.iter().map(|fact| fact.span.start).collect::<Vec<_>>()
+        };
+        assert_eq!(starts(marked), starts(plain).iter().map(|start| start + 3).collect::<Vec<_>>());
+    }
+    let sentences = split_source("\u{feff}Tea is a drink.");
+    assert_eq!((&*sentences[0].text, sentences[0].span), ("Tea is a drink.", Span::new(3, 18)));
+}

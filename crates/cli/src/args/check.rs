@@ -1,6 +1,7 @@
 //! Options of `groundline check`.
 
 use clap::{Args, ValueEnum};
+use groundline::MAX_THREADS;
 use std::path::PathBuf;
 
 /// Check responses against their sources.
@@ -57,7 +58,7 @@ pub(crate) struct CheckArgs {
     pub(crate) matrix: bool,
 
     /// End with status 1 where the weakest sentence of a response is below X (0 to 1), or was not checked
-    #[arg(long, value_name = "X", value_parser = fraction, help_heading = "Output")]
+    #[arg(long, value_name = "X", value_parser = fraction, allow_negative_numbers = true, help_heading = "Output")]
     pub(crate) fail_under: Option<f32>,
 
     /// Print one JSON object for each response, one on each line (schema groundline.check/1)
@@ -69,11 +70,11 @@ pub(crate) struct CheckArgs {
     pub(crate) offsets: Option<OffsetsArg>,
 
     /// Answer after this time with what is done by then [default: none; Ctrl-C does the same]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Check")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true, help_heading = "Check")]
     pub(crate) deadline: Option<f64>,
 
     /// Threads that compute [default: one for each core]
-    #[arg(long, value_name = "N", help_heading = "Check")]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, help_heading = "Check")]
     pub(crate) threads: Option<usize>,
 
     /// The model: a name (see `groundline models`) or a folder
@@ -85,7 +86,7 @@ pub(crate) struct CheckArgs {
     pub(crate) labels: Vec<String>,
 
     /// Responses in flight at a time; their pairs share batches
-    #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = jobs, help_heading = "Check")]
+    #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = jobs, allow_negative_numbers = true, help_heading = "Check")]
     pub(crate) jobs: usize,
 
     /// Write the results to a file instead of standard output
@@ -113,7 +114,7 @@ Reading the text output:
   ? not mentioned  the sources do not say
   ! not checked    it should have been: the deadline passed, or an error (see the line below it)
   · not checked    it makes no claim: a question, a heading, a greeting, code
-  The number is the probability that the sources support the sentence.
+  `support` is the probability that the sources support the sentence, whatever the verdict.
 
 Exit status: 0 fine; 1 a response is below --fail-under; 2 bad input (also where only some lines
 are broken; 2 wins over 1); 70 internal error; 75 device lost; 130 ended by Ctrl-C. At the first
@@ -143,7 +144,7 @@ impl OffsetsArg {
 fn fraction(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
-        _ => Err("give a number from 0 to 1, such as 0.5".to_owned()),
+        _ => Err("must be 0 to 1, such as 0.5".to_owned()),
     }
 }
 
@@ -151,6 +152,13 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('s').parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e6 => Ok(value),
         _ => Err("give a number of seconds above 0, such as 30".to_owned()),
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(value) if value <= MAX_THREADS => Ok(value),
+        _ => Err(format!("give a number from 1 to {MAX_THREADS}")),
     }
 }
 

@@ -20,7 +20,14 @@ fn refused(line: &str) -> String {
 fn options_that_do_not_go_together_are_refused() {
     assert!(refused("groundline check a.jsonl --source s.txt").contains("cannot be used with"));
     assert!(refused("groundline check --source s --response r --claim c").contains("cannot be used with"));
-    assert!(refused("groundline check a.jsonl --fail-under 3").contains("from 0 to 1"));
+    assert!(refused("groundline check a.jsonl --fail-under 3").contains("must be 0 to 1"));
+    assert!(refused("groundline check a.jsonl --fail-under -1").contains("must be 0 to 1"));
+    assert!(refused("groundline check a.jsonl --fail-under -0.5").contains("must be 0 to 1"));
+    assert!(refused("groundline check a.jsonl --fail-under nan").contains("must be 0 to 1"));
+    assert!(refused("groundline check a.jsonl --threads -1").contains("from 1 to 1024"));
+    assert!(refused("groundline check a.jsonl --threads 99999999").contains("from 1 to 1024"));
+    assert!(refused("groundline check a.jsonl -j -2").contains("from 1 to 256"));
+    assert!(refused("groundline check a.jsonl --deadline -3").contains("above 0"));
     assert!(refused("groundline check a.jsonl --jobs 0").contains("from 1 to 256"));
     assert!(refused("groundline check a.jsonl --deadline=-3").contains("above 0"));
 }

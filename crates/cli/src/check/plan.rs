@@ -2,10 +2,12 @@
 
 use crate::args::CheckArgs;
 use crate::failure::Failure;
-use crate::input::{InputLimits, Position, Record, is_stdin, read_text};
+use crate::input::{InputLimits, Position, Record, display_name, is_same_file, is_stdin, read_text};
+use crate::output::one_line;
 use groundline::Config;
 use groundline_types::{CheckRequest, Lane, Source};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The deadline of a request that names none: a week. A person watches and can press Ctrl-C; a run of hours is theirs to
 /// decide.
@@ -82,19 +84,38 @@ fn from_texts(args: &CheckArgs, limits: &InputLimits) -> Record {
         request.validate(&limits.request).map(|()| request)
     };
     let name = args.response.as_ref().filter(|path| !is_stdin(path)).and_then(|path| path.file_name());
-    let id = name.map_or_else(|| Position::default().made_id(), |name| name.display().to_string());
+    let id = name.map(|name| name.display().to_string());
     Record { position: Position::default(), id, request: read(), bytes_read: 0 }
 }
 
 /// Two files of one name in different folders get their number, so that evidence names one source.
 fn distinguish(sources: &mut [Source]) {
-    let ids = sources.iter().map(|source| source.id.clone()).collect::<Vec<_>>();
-    for (index, source) in sources.iter_mut().enumerate() {
-        let Some(id) = &source.id else { continue };
-        let before = ids[..index].iter().flatten().filter(|other| *other == id).count();
-        if before > 0 {
-            source.id = Some(format!("{id} ({})", before + 1));
+    let mut taken = sources.iter().filter_map(|source| source.id.clone()).collect::<BTreeSet<_>>();
+    let mut seen = BTreeSet::new();
+    for source in sources {
+        let Some(id) = source.id.clone() else { continue };
+        if seen.insert(id.clone()) {
+            continue;
         }
+        let other =
+            (2_usize..).map(|number| format!("{id} ({number})")).find(|other| taken.insert(other.clone()));
+        source.id = other;
+    }
+}
+
+/// Refuses to write over what is read: the output is made anew before the first response is read.
+pub(super) fn refuse_overwriting(args: &CheckArgs, config_file: Option<&Path>) -> Result<(), Failure> {
+    let Some(output) = &args.output else { return Ok(()) };
+    let texts = args.source.iter().chain(&args.response);
+    let inputs = args.files.iter().chain(&args.input).chain(texts).map(PathBuf::as_path);
+    let same = inputs.chain(config_file).find(|input| is_same_file(input, output));
+    match same {
+        Some(input) => {
+            let message =
+                format!("the output is the same file as the input {}", one_line(&display_name(input)));
+            Err(usage(&message, "give --output another name"))
+        }
+        None => Ok(()),
     }
 }
 
@@ -106,7 +127,7 @@ pub(super) fn complete(
     config: &Config,
 ) -> CheckRequest {
     request.id = Some(id.to_owned());
-    request.lane = Lane::Bulk;
+    request.lane = request.lane.or(Some(Lane::Bulk));
     request.facts |= args.facts;
     request.matrix |= args.matrix;
     if !args.methods.is_empty() {
@@ -115,9 +136,9 @@ pub(super) fn complete(
     if let Some(question) = &args.question {
         request.question = Some(question.clone());
     }
-    if args.offsets.is_some() || request.offsets == groundline_types::OffsetUnit::Bytes {
-        request.offsets = config.output.offsets;
-    }
+    // The option is a part of the configuration by now.
+    let own = request.offsets.filter(|_| args.offsets.is_none());
+    request.offsets = own.or(Some(config.output.offsets));
     let given = args.deadline.map(|seconds| (seconds * 1000.0).ceil() as u64);
     request.deadline_ms = given.or(request.deadline_ms).or(Some(NO_DEADLINE_MS));
     request

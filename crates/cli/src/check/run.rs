@@ -11,7 +11,7 @@ use crate::interrupt::Interrupts;
 use crate::output::{self, Layout, Sink, render_result};
 use crate::progress::{Forecast, rough, thousands};
 use groundline::{CancelToken, CheckObserver, Checker, Config, Progress, Stage};
-use groundline_types::{CheckResult, Code, OffsetUnit, Problem};
+use groundline_types::{CheckResult, OffsetUnit, Problem};
 use std::collections::VecDeque;
 use std::future::ready;
 use std::time::Duration;
@@ -71,7 +71,8 @@ fn watch_check() -> (CheckObserver, WatchedCheck) {
 /// A response that was checked, or could not be.
 struct Finished {
     position: Position,
-    id: String,
+    /// The id that the request gives itself.
+    id: Option<String>,
     offsets: OffsetUnit,
     bytes_read: u64,
     outcome: Result<CheckResult, Problem>,
@@ -150,7 +151,12 @@ impl<'a> Run<'a> {
             outcome: Err(problem),
         };
         let request = match request {
-            Ok(request) => complete(request, &id, &self.options.args, &self.options.config),
+            Ok(request) => complete(
+                request,
+                &id.clone().unwrap_or_else(|| position.made_id()),
+                &self.options.args,
+                &self.options.config,
+            ),
             Err(problem) => {
                 self.window.push(ready(refused(problem, position, id)));
                 self.watched.push_back(None);
@@ -164,7 +170,7 @@ impl<'a> Run<'a> {
                 self.checker.insert(loaded).clone()
             }
         };
-        let offsets = request.offsets;
+        let offsets = request.offsets.unwrap_or_default();
         let (observer, watched) = watch_check();
         self.window.push(async move {
             let outcome = checker.check_with(request, observer).await;
@@ -197,13 +203,15 @@ impl<'a> Run<'a> {
             Err(problem) => {
                 self.tally.problem(problem);
                 if args.json {
-                    let line = output::error_line(&finished.position, Some(&finished.id), problem)?;
+                    let line = output::error_line(&finished.position, finished.id.as_deref(), problem)?;
                     self.console.write(&mut self.sink, &line)?;
                 }
                 if !args.json || !self.options.many {
-                    // A file that cannot be read is named by its problem.
-                    let place =
-                        finished.position.describe().filter(|_| problem.code != Code::UNREADABLE_FILE);
+                    // Some problems name the file themselves.
+                    let place = finished
+                        .position
+                        .describe()
+                        .filter(|place| !problem.message.contains(place.as_str()));
                     self.console.report(problem, place.as_deref());
                 }
             }

@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 pub(crate) struct Record {
     /// Where it stands.
     pub(crate) position: Position,
-    /// The id that it has or was given.
-    pub(crate) id: String,
+    /// The id that it gives itself, where that could be read; also where the rest is refused.
+    pub(crate) id: Option<String>,
     /// The request.
     pub(crate) request: Result<CheckRequest, Problem>,
     /// Bytes of all files up to its end, for progress.
@@ -36,7 +36,7 @@ pub(crate) fn spawn_reader(
 ) -> Result<mpsc::Receiver<Record>, Problem> {
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let read = move || {
-        let mut output = Output { sender, limits, bytes_before: 0, file: None };
+        let mut output = Output { sender, limits, bytes_before: 0, file: None, sent: 0 };
         for path in files {
             let many = output.bytes_before > 0 || output.file.is_some();
             output.file = (!is_stdin(&path) || many).then(|| display_name(&path));
@@ -57,10 +57,36 @@ struct Output {
     limits: InputLimits,
     bytes_before: u64,
     file: Option<String>,
+    /// Records of this file so far.
+    sent: usize,
+}
+
+/// A request as it was read, and the id that it gives itself.
+struct Read {
+    id: Option<String>,
+    request: Result<CheckRequest, Problem>,
+}
+
+impl Read {
+    fn of(value: serde_json::Value) -> Self {
+        let id = CheckRequest::id_in(&value);
+        Self { id, request: CheckRequest::from_value(value) }
+    }
+
+    fn text(text: &str) -> Self {
+        CheckRequest::value_from_json(text).map_or_else(Self::from, Self::of)
+    }
+}
+
+impl From<Problem> for Read {
+    fn from(problem: Problem) -> Self {
+        Self { id: None, request: Err(problem) }
+    }
 }
 
 impl Output {
-    fn send(&self, place: Place, request: Result<CheckRequest, Problem>, bytes: u64) -> Option<()> {
+    fn send(&mut self, place: Place, read: impl Into<Read>, bytes: u64) -> Option<()> {
+        let Read { id, request } = read.into();
         let (line, item) = match place {
             Place::File => (None, None),
             Place::Line(line) => (Some(line), None),
@@ -68,8 +94,7 @@ impl Output {
         };
         let position = Position { file: self.file.clone(), line, item };
         let request = request.and_then(|request| request.validate(&self.limits.request).map(|()| request));
-        let given = request.as_ref().ok().and_then(|request| request.id.clone());
-        let id = given.unwrap_or_else(|| position.made_id());
+        self.sent += 1;
         let bytes_read = self.bytes_before + bytes;
         self.sender.blocking_send(Record { position, id, request, bytes_read }).ok()
     }
@@ -85,8 +110,9 @@ enum Place {
 fn read_file(path: &Path, output: &mut Output) -> Option<()> {
     let reader = match open(path) {
         Ok(reader) => reader,
-        Err(problem) => return output.send(Place::File, Err(problem), 0),
+        Err(problem) => return output.send(Place::File, problem, 0),
     };
+    output.sent = 0;
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     let by_name = extension.is_some_and(|extension| extension == "jsonl" || extension == "ndjson");
     let bytes = match detect(reader, by_name, output.limits.line_bytes) {
@@ -97,14 +123,18 @@ fn read_file(path: &Path, output: &mut Output) -> Option<()> {
             let message = format!(
                 "the JSON document has more than {limit} bytes, the limit; JSONL may be of any length"
             );
-            output.send(Place::File, Err(Problem::new(Code::TOO_LARGE, message)), 0)?;
+            output.send(Place::File, Problem::new(Code::TOO_LARGE, message), 0)?;
             0
         }
         Err(error) => {
-            output.send(Place::File, Err(unreadable(path, &error)), 0)?;
+            output.send(Place::File, unreadable(path, &error), 0)?;
             0
         }
     };
+    if output.sent == 0 {
+        let message = format!("no request in {}: expected JSON or JSONL", display_name(path));
+        output.send(Place::File, Problem::new(Code::MALFORMED_JSON, message), bytes)?;
+    }
     output.bytes_before += bytes;
     Some(())
 }
@@ -144,7 +174,7 @@ fn detect(reader: Box<dyn Read + Send>, by_name: bool, limit_bytes: usize) -> st
     }
     // The first line holds the start of something: one document, or lines of which the first is broken.
     reader.by_ref().take(bound.saturating_sub(head.len() as u64)).read_to_end(&mut head)?;
-    let text = std::str::from_utf8(&head).ok().map(|text| text.trim_start_matches('\u{feff}'));
+    let text = std::str::from_utf8(&head).ok().map(unmarked);
     if head.len() <= limit_bytes
         && let Some(text) = text
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
@@ -173,62 +203,59 @@ fn looks_like_lines(head: &[u8], limit_bytes: usize) -> bool {
     objects.take(2).count() == 2
 }
 
-fn read_lines(reader: Box<dyn BufRead>, path: &Path, output: &Output) -> Option<u64> {
+fn read_lines(reader: Box<dyn BufRead>, path: &Path, output: &mut Output) -> Option<u64> {
     let mut lines = Lines::new(reader, output.limits.line_bytes);
     loop {
         let line = match lines.next() {
             Ok(Some(line)) => line,
             Ok(None) => return Some(lines.bytes),
             Err(error) => {
-                output.send(Place::Line(lines.number + 1), Err(unreadable(path, &error)), lines.bytes)?;
+                output.send(Place::Line(lines.number + 1), unreadable(path, &error), lines.bytes)?;
                 return Some(lines.bytes);
             }
         };
         let request = match line {
-            Line::Bytes(bytes) if bytes.trim_ascii().is_empty() => continue,
-            Line::Bytes(bytes) => parse_line(bytes),
+            Line::Bytes(bytes) if is_blank(&bytes) => continue,
+            Line::Bytes(bytes) => utf8(bytes).map_or_else(Read::from, |text| Read::text(unmarked(&text))),
             Line::TooLong(length) => {
                 let limit = output.limits.line_bytes;
                 let message = format!("the line has {length} bytes, the limit is {limit}; it was skipped");
-                Err(Problem::new(Code::TOO_LARGE, message))
+                Read::from(Problem::new(Code::TOO_LARGE, message))
             }
         };
         output.send(Place::Line(lines.number), request, lines.bytes)?;
     }
 }
 
-fn parse_line(bytes: Vec<u8>) -> Result<CheckRequest, Problem> {
-    let text = utf8(bytes)?;
-    let value = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
-        let what = if error.is_eof() { "ends in the middle" } else { "is not JSON" };
-        Problem::new(Code::MALFORMED_JSON, format!("not valid JSON: {what} at column {}", error.column()))
-    })?;
-    CheckRequest::from_value(value)
+/// Whether a line holds nothing, or a byte order mark and nothing.
+fn is_blank(line: &[u8]) -> bool {
+    line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii().is_empty()
 }
 
-fn read_document(text: &str, output: &Output) -> Option<u64> {
+/// JSON text without the byte order mark before it.
+fn unmarked(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
+fn read_document(text: &str, output: &mut Output) -> Option<u64> {
     let bytes = text.len() as u64;
     if text.trim().is_empty() {
-        let problem =
-            Problem::new(Code::MALFORMED_JSON, "there is nothing in the input: expected JSON or JSONL");
-        output.send(Place::File, Err(problem), bytes)?;
         return Some(bytes);
     }
     if let Err(problem) = utf8(text.as_bytes().to_vec()) {
-        output.send(Place::File, Err(problem), bytes)?;
+        output.send(Place::File, problem, bytes)?;
         return Some(bytes);
     }
-    match serde_json::from_str(text) {
+    match CheckRequest::value_from_json(text) {
         Ok(serde_json::Value::Array(items)) => {
             let count = items.len().max(1) as u64;
             for (index, item) in items.into_iter().enumerate() {
                 let read = bytes * (index as u64 + 1) / count;
-                output.send(Place::Item(index + 1), CheckRequest::from_value(item), read)?;
+                output.send(Place::Item(index + 1), Read::of(item), read)?;
             }
         }
-        Ok(value) => output.send(Place::File, CheckRequest::from_value(value), bytes)?,
-        // The same words as everywhere; this parse fails again.
-        Err(_) => output.send(Place::File, CheckRequest::from_json(text), bytes)?,
+        Ok(value) => output.send(Place::File, Read::of(value), bytes)?,
+        Err(problem) => output.send(Place::File, problem, bytes)?,
     }
     Some(bytes)
 }

@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn a_broken_line_leaves_an_object_with_its_number_in_its_place() {
         let position = Position { file: Some("a.jsonl".into()), line: Some(3), item: None };
-        let problem = Problem::new(Code::MALFORMED_JSON, "not valid JSON at line 1 column 2");
+        let problem = Problem::new(Code::MALFORMED_JSON, "not valid JSON at column 2");
         assert_eq!(
             error_line(&position, None, &problem).unwrap(),
             "{\"schema\":\"groundline.error/1\",\"file\":\"a.jsonl\",\"line\":3,\"code\":\"GL1006\",\
-             \"message\":\"not valid JSON at line 1 column 2\"}\n"
+             \"message\":\"not valid JSON at column 2\"}\n"
         );
     }
 }

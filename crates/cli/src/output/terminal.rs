@@ -19,10 +19,10 @@ pub(crate) struct Layout {
     pub(crate) offsets: OffsetUnit,
 }
 
-/// Columns of `  ✗ contradicted   0.02  `, where sentences start.
-const INDENT: usize = 25;
+/// Columns of `  ✗ contradicted   support 0.02  `, where sentences start.
+const INDENT: usize = 33;
 /// Below this width a sentence starts on a line of its own.
-const WIDE_COLUMNS: usize = 72;
+const WIDE_COLUMNS: usize = 80;
 /// Where sentences start on a narrow terminal.
 const NARROW_INDENT: usize = 6;
 
@@ -116,7 +116,10 @@ fn header(result: &CheckResult, palette: Palette) -> String {
     let numbers =
         [("min", result.scores.min), ("mean", result.scores.mean), ("weighted", result.scores.weighted)];
     let shown = numbers.iter().filter_map(|(name, score)| Some(format!("{name} {:.2}", (*score)?.get())));
-    parts.extend(shown);
+    let shown = shown.collect::<Vec<_>>();
+    if !shown.is_empty() {
+        parts.push(format!("support: {}", shown.join("  ")));
+    }
     if let Some(coverage) = result.coverage {
         // Rounded down: 199 of 200 sentences are not "100 %".
         parts.push(format!("coverage {:.0} %", (coverage * 100.0).floor()));
@@ -155,7 +158,7 @@ fn mark(verdict: Option<Verdict>, status: SentenceStatus) -> &'static str {
     }
 }
 
-/// `✓ supported      0.98`, 21 columns.
+/// `✓ supported      support 0.98`, 29 columns. The number is named: beside "contradicted" it would be read as a confidence.
 fn label(
     verdict: Option<Verdict>,
     status: SentenceStatus,
@@ -163,7 +166,7 @@ fn label(
     palette: Palette,
 ) -> String {
     let name = format!("{} {:<14}", mark(verdict, status), verdict_name(verdict));
-    let support = support.map_or_else(|| "    ".to_owned(), |support| format!("{:.2}", support.get()));
+    let support = support.map_or_else(|| " ".repeat(12), |support| format!("support {:.2}", support.get()));
     format!("{} {support}", palette.verdict(verdict, &name))
 }
 
@@ -245,7 +248,7 @@ fn render_evidence(
 }
 
 fn render_fact(out: &mut String, fact: &FactResult, layout: &Layout) {
-    let support = fact.support_probability.map_or_else(String::new, |p| format!(" {:.2}", p.get()));
+    let support = fact.support_probability.map_or_else(String::new, |p| format!(" support {:.2} ", p.get()));
     let mark = mark(fact.verdict, fact.status);
     let text = format!("{mark}{support} {}", one_line(&fact.text));
     render_lines(out, &text, layout, |line| layout.palette.verdict(fact.verdict, line));

@@ -175,7 +175,7 @@ impl CheckState {
         let job = Job {
             id: self.job_id(serial),
             attempt: 0,
-            lane: LaneId { model: shared.model.clone(), lane: request.lane },
+            lane: LaneId { model: shared.model.clone(), lane: request.lane.unwrap_or_default() },
             tenant: self.setup.tenant.clone(),
             time_left: Duration::ZERO,
             estimated_tokens: work().map(|work| crate::panel::estimated_tokens(work, overhead)).sum(),

@@ -187,6 +187,36 @@ async fn a_deadline_gives_what_is_there_with_reasons() {
 }
 
 #[tokio::test]
+async fn a_deadline_that_passes_at_once_still_names_every_sentence() {
+    let (_gate, hooks) = closed_gate();
+    let cluster = Cluster::with(hooks, CoordinatorOptions::default()).await;
+    let mut hasty = request();
+    hasty.deadline_ms = Some(0);
+    let result = cluster.check(hasty).await.unwrap();
+    assert_eq!((result.status, result.coverage, result.verdict), (Status::Failed, Some(0.0), None));
+    let statuses = result.sentences.iter().map(|sentence| sentence.status).collect::<Vec<_>>();
+    assert_eq!(statuses, [SentenceStatus::Failed, SentenceStatus::Failed, SentenceStatus::Abstained]);
+    assert!(result.notes.iter().any(|note| note.code == Code::DEADLINE), "{:?}", result.notes);
+}
+
+#[tokio::test]
+async fn offsets_are_right_in_each_source_where_an_id_looks_like_a_made_one() {
+    let cluster = Cluster::start().await;
+    let source = |id: Option<&str>, text: &str| groundline_types::Source {
+        id: id.map(str::to_owned),
+        title: None,
+        text: text.into(),
+    };
+    let named = source(Some("source-2"), "Ünder älder öaks. Tea is a drink.");
+    let sources = vec![named, source(None, "é é é. Marie Curie was born in Warsaw.")];
+    let mut request = CheckRequest::with_sources("Marie Curie was born in Warsaw.", sources);
+    request.offsets = Some(groundline_types::OffsetUnit::Chars);
+    let result = cluster.check(request).await.unwrap();
+    let evidence = &result.sentences[0].evidence[0];
+    assert_eq!((evidence.source.as_str(), evidence.start, evidence.end), ("source-2-2", 7, 38));
+}
+
+#[tokio::test]
 async fn a_cancelled_check_answers_with_what_it_has_and_progress_is_told() {
     let (_gate, hooks) = closed_gate();
     let cluster = Cluster::with(hooks, CoordinatorOptions::default()).await;

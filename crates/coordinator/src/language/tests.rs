@@ -48,3 +48,37 @@ fn a_response_is_foreign_only_to_sources_that_are_all_surely_in_another_language
     assert!(!is_foreign(EN, ["12 34"]));
     assert!(!is_foreign(EN, []));
 }
+
+#[test]
+fn one_short_sentence_is_told_by_a_large_share_of_its_words_and_letters() {
+    for text in [
+        "Die Brücke wurde 1937 eröffnet.",
+        "Der Turm ist 324 Meter hoch.",
+        "Berlin hat seit 1990 mehr Brücken.",
+        "Sie wurde 1879 in Ulm geboren.",
+    ] {
+        assert_eq!(guess(text), Some(Language::Latin("de")), "{text}");
+    }
+    assert!(is_foreign("Die Brücke wurde 1937 eröffnet.", [EN]));
+}
+
+#[test]
+fn foreign_names_in_english_text_do_not_make_it_foreign() {
+    for text in [
+        "Gerhard Schröder met Jürgen Müller in Düsseldorf.",
+        "Der Spiegel interviewed Angela Merkel.",
+        "Die Zeit reported twice.",
+        "Los Angeles, Las Vegas, El Paso",
+        "Vincent van der Waals died.",
+        "Charles de Gaulle met Simone de Beauvoir.",
+        "Maria da Silva dos Santos sang.",
+        "José de la Cruz del Valle sang.",
+        "Günter Grass wrote Die Blechtrommel und Der Butt.",
+        "Søren, Åsa and Łukasz visited Gdańsk, Malmö and Zürich.",
+        "The naïve façade of an über café was never finished.",
+    ] {
+        let found = guess(text);
+        assert!(matches!(found, None | Some(Language::Latin("en"))), "{text} is taken for {found:?}");
+        assert!(!is_foreign(text, [EN]), "{text}");
+    }
+}

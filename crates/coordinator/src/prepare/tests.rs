@@ -62,3 +62,26 @@ fn a_foreign_source_and_a_cut_sentence_are_noted() {
     let note = &cut.notes[0];
     assert_eq!((note.code, note.location.as_deref()), (Code::SENTENCE_CUT, Some("source-1")));
 }
+
+#[test]
+fn a_made_id_avoids_every_id_that_the_request_gives() {
+    let source =
+        |id: Option<&str>| Source { id: id.map(str::to_owned), title: None, text: "Cats rest.".into() };
+    let given = [Some("source-2"), None, Some("history-1"), Some("source-2-2")];
+    let mut request = CheckRequest::with_sources("Cats sleep.", given.map(source).to_vec());
+    request.history = vec![Turn { role: "user".to_owned(), content: "Birds sing.".to_owned() }];
+    request.history_is_evidence = true;
+    let check = prepared(request).unwrap().check;
+    let ids = check.sources.iter().map(|source| source.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(ids, ["source-2", "source-2-3", "history-1", "source-2-2", "history-1-2"]);
+}
+
+#[test]
+fn samples_that_no_method_reads_are_noted() {
+    let mut request = CheckRequest::new("Cats sleep.", "Cats rest.");
+    assert_eq!(prepared(request.clone()).unwrap().notes, []);
+    request.samples = vec!["Dogs sleep.".to_owned()];
+    let notes = prepared(request).unwrap().notes;
+    assert_eq!((notes.len(), notes[0].code), (1, Code::INVALID_FIELD));
+    assert_eq!(notes[0].message, "samples are not used by the methods asked");
+}

@@ -56,10 +56,9 @@ async fn a_cancelled_check_answers_with_what_it_has() {
     let cancel = CancelToken::default();
     cancel.cancel();
     let observer = CheckObserver { progress: None, cancel: Some(cancel) };
-    match toy(Config::default()).check_with(request(), observer).await {
-        Ok(result) => assert_ne!(result.status, Status::Scored),
-        Err(problem) => assert_eq!(problem.code, Code::CANCELLED),
-    }
+    let result = toy(Config::default()).check_with(request(), observer).await.unwrap();
+    assert_eq!((result.status, result.coverage), (Status::Failed, Some(0.0)));
+    assert!(result.notes.iter().any(|note| note.code == Code::CANCELLED), "{:?}", result.notes);
 }
 
 #[test]

@@ -54,7 +54,7 @@ options! {
     "model.dirs": "list of folders", "model folders to look in before the standard ones";
     "model.labels": "list of names", "label names in logit order, such as [\"entailment\", \"neutral\", \"contradiction\"]. Empty: the checkpoint's own names, which are nearly always right";
     "model.window_tokens": "tokens, 0 = what the model folder says, else 350", "tokens of a source that are read at once. What the model was trained on: it was measured there";
-    "engine.threads" ("GROUNDLINE_THREADS"): "threads, 0 = one for each core", "threads that compute. All cores, because someone usually waits";
+    "engine.threads" ("GROUNDLINE_THREADS"): "threads, at most 1024, 0 = one for each core", "threads that compute. All cores, because someone usually waits";
     "engine.isa" ("GROUNDLINE_ISA"): "auto, avx512, avx2 or portable", "highest instruction set to use. `auto` takes the best that the processor has; the others are for comparing";
     "limits.response_bytes": "bytes of UTF-8", "largest response. 1 MiB is about 300 pages; a longer one is most likely a mistake";
     "limits.source_bytes": "bytes of UTF-8", "largest sum of all sources of a request. 8 MiB is about 20 long books";

@@ -23,18 +23,28 @@ const FIELDS: &[&str] = &[
     "meta",
 ];
 
+/// Fields with a meaning that a request cannot give them here, and why; `null` is accepted.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "policy",
+        "`policy` is not offered in this version: every method asked for is used; name them in `methods`",
+    ),
+    ("tenant", "`tenant` comes from authentication and cannot be given in a request; leave it out"),
+];
+
 pub(super) fn parse(text: &str) -> Result<CheckRequest, Problem> {
-    let value = serde_json::from_str(text).map_err(|error| {
-        let message = format!("not valid JSON at line {} column {}", error.line(), error.column());
-        Problem::new(Code::MALFORMED_JSON, message)
-    })?;
-    from_value(value)
+    from_value(super::strict::read(text)?)
 }
 
 pub(super) fn from_value(value: Value) -> Result<CheckRequest, Problem> {
     let Value::Object(mut fields) = value else {
         return Err(wrong("the document", "an object", &value));
     };
+    for (name, message) in REFUSED {
+        if take(&mut fields, name).is_some() {
+            return Err(Problem::new(Code::INVALID_FIELD, *message));
+        }
+    }
     if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         return Err(unknown_field(unknown));
     }
@@ -162,14 +172,14 @@ fn history_of(fields: &mut Map<String, Value>) -> Result<Vec<Turn>, Problem> {
     items.into_iter().enumerate().map(turn).collect()
 }
 
-fn choice<T: Copy + Default>(
+fn choice<T: Copy>(
     fields: &mut Map<String, Value>,
     name: &str,
     options: &[(&str, T)],
-) -> Result<T, Problem> {
-    let Some(value) = take(fields, name) else { return Ok(T::default()) };
+) -> Result<Option<T>, Problem> {
+    let Some(value) = take(fields, name) else { return Ok(None) };
     let found = value.as_str().and_then(|text| options.iter().find(|(option, _)| *option == text));
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
+    found.map(|(_, choice)| Some(*choice)).ok_or_else(|| {
         let names = options.iter().map(|(option, _)| *option).collect::<Vec<_>>().join(", ");
         wrong(name, &format!("one of {names}"), &value)
     })

@@ -60,3 +60,91 @@ fn history_is_evidence_only_where_the_request_says_so() {
     request.history_is_evidence = true;
     assert_eq!(request.validate(&Limits::default()), Ok(()));
 }
+
+#[test]
+fn what_history_brings_as_evidence_is_held_to_the_limits_of_sources() {
+    let limits = Limits { response_bytes: 10, source_bytes: 10, sources: 2 };
+    let code = |turns: &[&str], counts: bool| {
+        let mut request = CheckRequest::new("R", "S");
+        request.history =
+            turns.iter().map(|text| Turn { role: "user".into(), content: (*text).to_owned() }).collect();
+        request.history_is_evidence = counts;
+        request.validate(&limits).map_err(|problem| problem.code)
+    };
+    assert_eq!(code(&["a\0"], true), Err(Code::NUL_BYTE));
+    assert_eq!(code(&["1234567890"], true), Err(Code::TOO_LARGE));
+    assert_eq!(code(&["123456789"], true), Ok(()));
+    assert_eq!(code(&["a", "b"], true), Err(Code::TOO_LARGE));
+    assert_eq!(code(&["a\0", "1234567890"], false), Ok(()), "what the model does not read is not refused");
+}
+
+#[test]
+fn two_sources_of_one_id_are_refused_by_place() {
+    let text = r#"{"sources":[{"id":"a","text":"S"},"T",{"id":"a","text":"U"}],"response":"R"}"#;
+    let problem = CheckRequest::from_json(text).unwrap().validate(&Limits::default()).unwrap_err();
+    let message = "sources[0] and sources[2] have the same `id`; give each its own";
+    assert_eq!((problem.code, problem.message.as_str()), (Code::INVALID_FIELD, message));
+    let text = text.replacen(r#""id":"a""#, r#""id":"b""#, 1);
+    assert_eq!(CheckRequest::from_json(&text).unwrap().validate(&Limits::default()), Ok(()));
+}
+
+#[test]
+fn what_this_version_does_not_have_is_refused_by_name_and_null_is_absent() {
+    let refused = |field: &str| {
+        let text = format!(r#"{{"source":"S","response":"R",{field}}}"#);
+        let request = CheckRequest::from_json(&text);
+        request
+            .and_then(|request| request.validate(&Limits::default()))
+            .map_err(|problem| problem.to_string())
+    };
+    let message = |field: &str| refused(field).unwrap_err();
+    assert!(message(r#""profile":"nope""#).starts_with("no profile is installed in this version"));
+    assert!(message(r#""policy":"cascade""#).starts_with("`policy` is not offered in this version"));
+    assert!(message(r#""policy":{}"#).ends_with("[GL1007]"));
+    assert!(message(r#""tenant":"t""#).starts_with("`tenant` comes from authentication"));
+    assert_eq!(refused(r#""profile":null,"policy":null,"tenant":null"#), Ok(()));
+}
+
+#[test]
+fn what_a_request_does_not_say_stays_unsaid() {
+    let plain = CheckRequest::from_json(r#"{"source":"S","response":"R"}"#).unwrap();
+    assert_eq!((plain.lane, plain.offsets), (None, None));
+    let said = r#"{"source":"S","response":"R","lane":"online","offsets":"bytes"}"#;
+    let said = CheckRequest::from_json(said).unwrap();
+    assert_eq!((said.lane, said.offsets), (Some(Lane::Online), Some(OffsetUnit::Bytes)));
+}
+
+#[test]
+fn a_name_that_stands_twice_is_refused_with_its_place() {
+    let (code, message) = problem("{\"source\":\"S\",\n\"response\":\"secret\",\n\"response\":\"R\"}");
+    assert_eq!(code, Code::INVALID_FIELD);
+    assert!(
+        message.starts_with("a field stands twice in one object, the second time at line 3 "),
+        "{message}"
+    );
+    assert_eq!(problem(r#"{"source":{"text":"a","text":"b"},"response":"R"}"#).0, Code::INVALID_FIELD);
+}
+
+#[test]
+fn malformed_json_has_its_place_and_a_line_only_where_there_are_several() {
+    let message = |text: &str| problem(text).1;
+    assert_eq!(message("{\"response\": oops}\n"), "not valid JSON at column 14");
+    assert_eq!(message("{\n\"response\": oops}"), "not valid JSON at line 2 column 13");
+    assert_eq!(message("{\"response\": 3"), "not valid JSON at column 14: it ends too early");
+}
+
+#[test]
+fn a_byte_order_mark_alone_is_an_empty_text() {
+    let code = |request: CheckRequest| request.validate(&Limits::default()).map_err(|problem| problem.code);
+    assert_eq!(code(CheckRequest::new("\u{feff} \n", "S")), Err(Code::EMPTY_RESPONSE));
+    assert_eq!(code(CheckRequest::new("R", "\u{feff}")), Err(Code::EMPTY_SOURCE));
+    assert_eq!(code(CheckRequest::new("\u{feff}R", "S")), Ok(()));
+}
+
+#[test]
+fn an_id_is_read_from_a_request_that_is_refused() {
+    let id = |text: &str| CheckRequest::id_in(&CheckRequest::value_from_json(text).unwrap());
+    assert_eq!(id(r#"{"id":"x","response":3}"#).as_deref(), Some("x"));
+    assert_eq!(id(r#"{"id":7}"#).as_deref(), Some("7"));
+    assert_eq!((id(r#"{"id":[1]}"#), id("3"), id("{}")), (None, None, None));
+}

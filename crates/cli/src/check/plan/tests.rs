@@ -46,7 +46,7 @@ fn sources_are_named_after_their_files_and_kept_apart() {
     let (one, two, response) = (write("a/s.txt", "A."), write("b/s.txt", "B."), write("r.txt", "R."));
     let record =
         record(&["--source", &one, "--source", &two, "--source-text", "C.", "--response", &response]);
-    assert_eq!(record.id, "r.txt");
+    assert_eq!(record.id.as_deref(), Some("r.txt"));
     let sources = record.request.unwrap().sources;
     let ids = sources.iter().map(|source| source.id.as_deref()).collect::<Vec<_>>();
     assert_eq!(ids, [Some("s.txt"), Some("s.txt (2)"), None]);
@@ -69,13 +69,65 @@ fn options_win_over_the_request_and_defaults_fill_in() {
     let request = complete(CheckRequest::new("R", "S"), "x", &args(&line), &config);
     assert_eq!((request.id.as_deref(), request.facts, request.matrix), (Some("x"), true, false));
     assert_eq!((request.methods, request.deadline_ms), (vec!["numeric".to_owned()], Some(1500)));
-    assert_eq!((request.question.as_deref(), request.lane), (Some("Q"), Lane::Bulk));
+    assert_eq!((request.question.as_deref(), request.lane), (Some("Q"), Some(Lane::Bulk)));
 
     config.output.offsets = OffsetUnit::Chars;
     let mut own = CheckRequest::new("R", "S");
-    (own.deadline_ms, own.offsets) = (Some(7), OffsetUnit::Utf16);
+    (own.deadline_ms, own.offsets) = (Some(7), Some(OffsetUnit::Utf16));
     let request = complete(own, "x", &args(&["-"]), &config);
-    assert_eq!((request.deadline_ms, request.offsets), (Some(7), OffsetUnit::Utf16));
+    assert_eq!((request.deadline_ms, request.offsets), (Some(7), Some(OffsetUnit::Utf16)));
     let request = complete(CheckRequest::new("R", "S"), "x", &args(&["-"]), &config);
-    assert_eq!((request.deadline_ms, request.offsets), (Some(NO_DEADLINE_MS), OffsetUnit::Chars));
+    assert_eq!((request.deadline_ms, request.offsets), (Some(NO_DEADLINE_MS), Some(OffsetUnit::Chars)));
+}
+
+#[test]
+fn what_a_request_says_of_itself_holds_also_where_it_is_the_default() {
+    let mut config = Config::default();
+    config.output.offsets = OffsetUnit::Chars;
+    let own = r#"{"source":"S","response":"R","offsets":"bytes","lane":"online"}"#;
+    let own = CheckRequest::from_json(own).unwrap();
+    let request = complete(own.clone(), "x", &args(&["-"]), &config);
+    assert_eq!((request.offsets, request.lane), (Some(OffsetUnit::Bytes), Some(Lane::Online)));
+    let request = complete(own, "x", &args(&["-", "--offsets", "chars"]), &config);
+    assert_eq!(request.offsets, Some(OffsetUnit::Chars), "an option wins");
+}
+
+#[test]
+fn a_file_that_is_called_like_a_numbered_one_keeps_its_name() {
+    let source = |id: &str| Source { id: Some(id.to_owned()), title: None, text: "S.".into() };
+    let mut sources = ["s (2)", "s", "s", "s"].map(source);
+    distinguish(&mut sources);
+    let ids = sources.iter().map(|source| source.id.as_deref().unwrap()).collect::<Vec<_>>();
+    assert_eq!(ids, ["s (2)", "s", "s (3)", "s (4)"]);
+}
+
+#[test]
+fn an_output_that_is_an_input_is_refused_and_the_input_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (input, other) = (path("a.jsonl"), path("b.jsonl"));
+    fs::write(&input, "{}").unwrap();
+    fs::write(&other, "{}").unwrap();
+    let refused = |line: &[&str], config: Option<&str>| {
+        refuse_overwriting(&args(line), config.map(Path::new)).map_err(|failure| failure.exit_status())
+    };
+    assert_eq!(refused(&[&input, "-o", &input], None), Err(2));
+    assert_eq!(
+        refused(&[&other, &input, "-o", &format!("{}/./a.jsonl", folder.path().display())], None),
+        Err(2)
+    );
+    assert_eq!(refused(&["--source", &input, "--claim", "R", "-o", &input], None), Err(2));
+    assert_eq!(refused(&["--source-text", "S", "--response", &input, "-o", &input], None), Err(2));
+    assert_eq!(refused(&["-", "-o", &input], Some(&input)), Err(2));
+    assert_eq!(refused(&[&input, "-o", &other], None), Ok(()));
+    assert_eq!(refused(&[&input, "-o", &path("new.jsonl")], None), Ok(()));
+    assert_eq!(refused(&[&path("none"), "-o", &input], None), Ok(()));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&input, path("soft")).unwrap();
+        fs::hard_link(&input, path("hard")).unwrap();
+        assert_eq!(refused(&[&input, "-o", &path("soft")], None), Err(2));
+        assert_eq!(refused(&[&path("hard"), "-o", &input], None), Err(2));
+    }
+    assert_eq!(fs::read_to_string(&input).unwrap(), "{}");
 }

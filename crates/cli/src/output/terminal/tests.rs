@@ -12,19 +12,19 @@ fn plain(columns: usize) -> String {
 }
 
 const WIDE: &str = "\
-curie␛[31m  contradicted (partly checked)  min 0.02  mean 0.50  weighted 0.40  coverage 75 %
-  ✓ supported      0.98  Marie Curie was born in Warsaw.
-                         bio.txt bytes 0..34 entails 0.98: “Marie Curie was born
-                         in Warsaw<U+202E> in 1867.”
-  ✗ contradicted   0.02  She won the Nobel Prize in Physics in 1905 together
-                         with her husband Pierre and Henri Becquerel.
-                         1905 is not 1903
-                         bio.txt bytes 35..80 contradicts 0.90: “The Nobel Prize
-                         in Physics of 1903 went to them.”
-  ? not mentioned  0.10  She liked tea.
-  · not checked          Anything else?
-  ! not checked          She was happy.
-                         the deadline passed
+curie␛[31m  contradicted (partly checked)  support: min 0.02  mean 0.50  weighted 0.40  coverage 75 %
+  ✓ supported      support 0.98  Marie Curie was born in Warsaw.
+                                 bio.txt bytes 0..34 entails 0.98: “Marie Curie was born
+                                 in Warsaw<U+202E> in 1867.”
+  ✗ contradicted   support 0.02  She won the Nobel Prize in Physics in 1905 together with
+                                 her husband Pierre and Henri Becquerel.
+                                 1905 is not 1903
+                                 bio.txt bytes 35..80 has another value: “The Nobel Prize
+                                 in Physics of 1903 went to them.”
+  ? not mentioned  support 0.10  She liked tea.
+  · not checked                  Anything else?
+  ! not checked                  She was happy.
+                                 the deadline passed
   note[GL2002]: the deadline passed before every claim was checked (response)
   1 supported, 1 contradicted, 1 not mentioned, 1 not checked · 24 pairs · 0.8 s
 
@@ -32,13 +32,13 @@ curie␛[31m  contradicted (partly checked)  min 0.02  mean 0.50  weighted 0.40 
 
 #[test]
 fn a_result_reads_from_top_to_bottom() {
-    let text = plain(80);
+    let text = plain(90);
     assert_eq!(text, WIDE, "\n{text}");
 }
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for columns in [40, 60, 72, 100] {
+    for columns in [40, 60, 80, 100] {
         for line in plain(columns).lines().skip(1).filter(|line| !line.contains(" pairs · ")) {
             assert!(width(line) <= columns, "{columns}: {line}");
         }
@@ -48,7 +48,10 @@ fn no_line_is_wider_than_the_terminal() {
 #[test]
 fn a_narrow_terminal_gives_sentences_a_line_of_their_own() {
     let text = plain(50);
-    assert!(text.contains("  ✓ supported      0.98\n      Marie Curie was born in Warsaw.\n"), "{text}");
+    assert!(
+        text.contains("  ✓ supported      support 0.98\n      Marie Curie was born in Warsaw.\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -77,8 +80,11 @@ fn facts_stand_under_their_sentence_where_there_are_several() {
     second.text = "She liked it hot.".to_owned();
     sample.sentences[2].facts.push(second);
     let text = render_result(&sample, &layout(80, false));
-    let expected = "She liked tea.\n                         ? 0.10 She liked tea.\n                         ? 0.10 She liked it hot.\n";
-    assert!(text.contains(expected), "{text}");
+    let expected = format!(
+        "She liked tea.\n{0}? support 0.10  She liked tea.\n{0}? support 0.10  She liked it hot.\n",
+        " ".repeat(INDENT)
+    );
+    assert!(text.contains(&expected), "{text}");
 }
 
 #[test]

@@ -107,11 +107,16 @@ fn the_deadline_answers_with_what_is_there() {
 }
 
 #[test]
-fn a_deadline_before_the_texts_are_split_is_an_error() {
-    let effects = step(&mut State::new(1), Event::Finish(reason(Code::DEADLINE)));
-    assert!(
-        matches!(&effects[0], Effect::Reply(answer) if matches!(&**answer, Err(problem) if problem.code == Code::DEADLINE))
-    );
+fn a_deadline_before_the_texts_are_split_fails_every_item_of_the_first_round() {
+    let mut state = State::new(1);
+    let (late, later) = (reason(Code::DEADLINE), reason(Code::CANCELLED));
+    assert_eq!(step(&mut state, Event::Finish(late.clone())), []);
+    assert_eq!(step(&mut state, Event::Finish(later)), [], "the first reason stays");
+    assert_eq!(step(&mut state, Event::Prepared), [Effect::StartDetectors]);
+    let effects = step(&mut state, Event::Round(vec![item(Standing::Lead), item(Standing::Hit(score(5)))]));
+    let outcomes = vec![Outcome::Failed(late.clone()), Outcome::Scored(score(5))];
+    assert_eq!(effects, [Effect::Cancel, Effect::FailRest(outcomes, late)]);
+    assert_eq!(step(&mut state, Event::DetectorsDone), [Effect::Conclude]);
 }
 
 #[test]

@@ -89,8 +89,7 @@ async fn many_checks_at_once_all_answer_in_both_lanes() {
         let coordinator = cluster.coordinator.clone();
         checks.spawn(async move {
             let mut request = long_request(1 + number % 13);
-            request.lane =
-                if number % 3 == 0 { groundline_types::Lane::Bulk } else { groundline_types::Lane::Online };
+            request.lane = (number % 3 == 0).then_some(groundline_types::Lane::Bulk);
             let tenant = SubjectToken::from_name(&format!("tenant-{}", number % 5));
             coordinator.check_for(tenant, request, CheckObserver::default()).await
         });
