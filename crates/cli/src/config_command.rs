@@ -44,7 +44,7 @@ mod tests {
             "[engine]\nthreads = = 2",
             "[engine]\nthreds = 2",
             "[engine]\nthreads = 9999",
-            "[engine]\nthreads = true",
+            "[engine]\nthreads = \"many\"",
         ] {
             std::fs::write(&path, text).unwrap();
             let command = ConfigCommand::Check { file: path.clone() };

@@ -62,12 +62,12 @@ struct Output {
 }
 
 /// A request as it was read, and the id that it gives itself.
-struct Read {
+struct Request {
     id: Option<String>,
     request: Result<CheckRequest, Problem>,
 }
 
-impl Read {
+impl Request {
     fn of(value: serde_json::Value) -> Self {
         let id = CheckRequest::id_in(&value);
         Self { id, request: CheckRequest::from_value(value) }
@@ -78,15 +78,15 @@ impl Read {
     }
 }
 
-impl From<Problem> for Read {
+impl From<Problem> for Request {
     fn from(problem: Problem) -> Self {
         Self { id: None, request: Err(problem) }
     }
 }
 
 impl Output {
-    fn send(&mut self, place: Place, read: impl Into<Read>, bytes: u64) -> Option<()> {
-        let Read { id, request } = read.into();
+    fn send(&mut self, place: Place, read: impl Into<Request>, bytes: u64) -> Option<()> {
+        let Request { id, request } = read.into();
         let (line, item) = match place {
             Place::File => (None, None),
             Place::Line(line) => (Some(line), None),
@@ -216,11 +216,13 @@ fn read_lines(reader: Box<dyn BufRead>, path: &Path, output: &mut Output) -> Opt
         };
         let request = match line {
             Line::Bytes(bytes) if is_blank(&bytes) => continue,
-            Line::Bytes(bytes) => utf8(bytes).map_or_else(Read::from, |text| Read::text(unmarked(&text))),
+            Line::Bytes(bytes) => {
+                utf8(bytes).map_or_else(Request::from, |text| Request::text(unmarked(&text)))
+            }
             Line::TooLong(length) => {
                 let limit = output.limits.line_bytes;
                 let message = format!("the line has {length} bytes, the limit is {limit}; it was skipped");
-                Read::from(Problem::new(Code::TOO_LARGE, message))
+                Request::from(Problem::new(Code::TOO_LARGE, message))
             }
         };
         output.send(Place::Line(lines.number), request, lines.bytes)?;
@@ -251,10 +253,10 @@ fn read_document(text: &str, output: &mut Output) -> Option<u64> {
             let count = items.len().max(1) as u64;
             for (index, item) in items.into_iter().enumerate() {
                 let read = bytes * (index as u64 + 1) / count;
-                output.send(Place::Item(index + 1), Read::of(item), read)?;
+                output.send(Place::Item(index + 1), Request::of(item), read)?;
             }
         }
-        Ok(value) => output.send(Place::File, Read::of(value), bytes)?,
+        Ok(value) => output.send(Place::File, Request::of(value), bytes)?,
         Err(problem) => output.send(Place::File, problem, bytes)?,
     }
     Some(bytes)
