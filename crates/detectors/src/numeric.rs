@@ -88,8 +88,8 @@ impl Detector for Numeric {
 
     fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
         let layout = Layout::new(check, facts);
-        let has_value = |column: &&usize| !find_values(&check.claims[**column].text).is_empty();
-        layout.columns.iter().filter(has_value).count() * CONFLICT_ROWS.min(layout.rows.len())
+        let suspects = Evidence::new(check, &layout).suspects();
+        suspects.iter().map(|suspect| suspect.near.len().min(CONFLICT_ROWS)).sum()
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
