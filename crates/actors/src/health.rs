@@ -56,6 +56,11 @@ impl HealthBoard {
         Reporter { sender: sender.clone() }
     }
 
+    /// A component's reports, as they come.
+    pub fn watch(&self, name: &'static str) -> watch::Receiver<ComponentHealth> {
+        self.component(name).sender.subscribe()
+    }
+
     /// Every component as it is now.
     pub fn all(&self) -> BTreeMap<&'static str, ComponentHealth> {
         let components = self.components.lock().unwrap_or_else(PoisonError::into_inner);

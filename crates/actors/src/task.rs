@@ -18,6 +18,8 @@ pub enum TaskKind {
     Publish,
     /// Reads results from the bus.
     Results,
+    /// Reads from the bus which checks are cancelled.
+    Cancellations,
     /// Splits the texts of a check.
     Prepare,
     /// Runs the detectors of a check for one round.
@@ -38,6 +40,7 @@ impl TaskKind {
             TaskKind::Answer => "answer",
             TaskKind::Publish => "publish",
             TaskKind::Results => "results",
+            TaskKind::Cancellations => "cancellations",
             TaskKind::Prepare => "prepare",
             TaskKind::Detect => "detect",
             TaskKind::Decide => "decide",

@@ -127,6 +127,7 @@ impl Actor for Checks {
         shared: Arc<Shared>,
     ) -> Result<ChecksState, ActorProcessingErr> {
         // The checks of an earlier life ended with it.
+        let _ = shared.router.send(RouterMessage::AllGone);
         let _ = shared.dispatch.send(DispatchMessage::AllGone);
         let (router, dispatch) = (shared.router.generations(), shared.dispatch.generations());
         let watch = spawn_task(TaskKind::Generations, watch_parts(router, dispatch, myself));

@@ -57,6 +57,7 @@ impl Coordinator {
         let (router, dispatch) = (Handle::vacant(), Handle::vacant());
         let setup = DispatchSetup {
             bus: bus.clone(),
+            model: SubjectToken::from_name(&facts.id.revision),
             credit_tokens: options.credit_tokens,
             resend_after: options.resend_after,
             max_attempts: options.max_attempts.max(1),
@@ -71,8 +72,11 @@ impl Coordinator {
             dispatch: dispatch.clone(),
         });
         let (checks, for_checks, me) = (Handle::vacant(), Arc::clone(&shared), shared.me);
+        let for_router = dispatch.clone();
         let children = vec![
-            ChildSpec::new("router", router.clone(), move || (ResultRouter::new(), (bus.clone(), me))),
+            ChildSpec::new("router", router.clone(), move || {
+                (ResultRouter::new(), (bus.clone(), me, for_router.clone()))
+            }),
             ChildSpec::new("dispatch", dispatch, move || (Dispatch::new(), setup.clone())),
             ChildSpec::new("checks", checks.clone(), move || (Checks, Arc::clone(&for_checks))),
         ];

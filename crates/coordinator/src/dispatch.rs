@@ -5,7 +5,7 @@ mod fair;
 use crate::check::CheckMessage;
 use fair::FairQueue;
 use groundline_actors::{Credits, TaskKind, spawn_task};
-use groundline_bus::{Job, JobBus, JobId, PublishError};
+use groundline_bus::{BusClosed, CheckId, Job, JobBus, JobId, PublishError, Published, SubjectToken};
 use groundline_types::{Code, Reason};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,8 @@ pub(crate) struct Submission {
 #[derive(Clone)]
 pub(crate) struct DispatchSetup<B> {
     pub(crate) bus: B,
+    /// Whose workers are told of cancelled checks.
+    pub(crate) model: SubjectToken,
     pub(crate) credit_tokens: usize,
     pub(crate) resend_after: Duration,
     pub(crate) max_attempts: u32,
@@ -39,7 +41,7 @@ pub(crate) struct DispatchSetup<B> {
 pub(crate) enum DispatchMessage {
     /// Send this job when it is its turn. A job that is known already is left as it is.
     Submit(Submission),
-    /// This job is answered.
+    /// This job is answered. Said of every result, wanted or not.
     Settled(JobId),
     /// Every job of this check is of no use.
     CheckGone(u64),
@@ -48,7 +50,9 @@ pub(crate) enum DispatchMessage {
     /// The answer to this job may be lost.
     Resend(JobId),
     /// What the bus says of an attempt.
-    Published(JobId, Result<(), PublishError>),
+    Published(JobId, Result<Published, PublishError>),
+    /// The bus took these jobs of a check that is gone out of its queues.
+    Cancelled(Result<Vec<JobId>, BusClosed>),
     /// Time to look for jobs without an answer.
     Tick,
     /// Fail, as a bug would.
@@ -68,6 +72,17 @@ struct Sent {
     submission: Submission,
     attempt: u32,
     sent_at: Instant,
+    /// Sendings since workers last answered anything.
+    silent_sends: u32,
+    /// Its answer may be lost, so that answers to other jobs say nothing of this one.
+    is_suspect: bool,
+}
+
+/// A job that nobody waits for, and that still takes a worker's time.
+struct Gone {
+    tokens: usize,
+    /// When no worker begins it any more.
+    deadline: Instant,
 }
 
 pub(crate) struct DispatchState<B> {
@@ -78,7 +93,10 @@ pub(crate) struct DispatchState<B> {
     /// The next job, while there is no credit for it.
     next: Option<(usize, Submission)>,
     sent: BTreeMap<JobId, Sent>,
+    gone: BTreeMap<JobId, Gone>,
     credits: Credits,
+    /// When workers last answered something.
+    progress_at: Instant,
 }
 
 impl<B: JobBus> DispatchState<B> {
@@ -98,7 +116,10 @@ impl<B: JobBus> DispatchState<B> {
             }
             let id = submission.job.id;
             self.queued.remove(&id);
-            self.sent.insert(id, Sent { submission, attempt: 0, sent_at: Instant::now() });
+            self.sent.insert(
+                id,
+                Sent { submission, attempt: 0, sent_at: Instant::now(), silent_sends: 1, is_suspect: false },
+            );
             self.publish(id);
         }
     }
@@ -113,7 +134,7 @@ impl<B: JobBus> DispatchState<B> {
         };
         let (bus, myself) = (self.setup.bus.clone(), self.myself.clone());
         let task = async move {
-            let published = bus.publish(job).await.map(|_| ());
+            let published = bus.publish(job).await;
             // A dispatcher that ended meanwhile is followed by one that is told everything again.
             let _ = myself.send_message(DispatchMessage::Published(id, published));
         };
@@ -126,6 +147,48 @@ impl<B: JobBus> DispatchState<B> {
         Some(sent)
     }
 
+    /// A job is answered: workers make progress, whoever the answer is for.
+    fn on_settled(&mut self, id: JobId) {
+        if let Some(gone) = self.gone.remove(&id) {
+            self.credits.give_back(gone.tokens);
+            self.progress_at = Instant::now();
+        } else if self.settle(id).is_some() {
+            self.progress_at = Instant::now();
+        } else if self.queued.contains(&id) {
+            // Sent by an earlier dispatcher, and answered before it was its turn again.
+            self.unqueue(|queued| *queued == id);
+        }
+    }
+
+    fn on_published(&mut self, id: JobId, published: Result<Published, PublishError>) {
+        match (published, self.sent.get_mut(&id)) {
+            (Ok(Published::Stored), Some(sent)) => sent.is_suspect = false,
+            // Its check went while the job was on its way.
+            (Ok(Published::Stored), None) => self.cancel(id.check_id()),
+            (Ok(Published::Duplicate), _) => {}
+            (Err(error), _) => {
+                self.forget_gone(id);
+                self.give_up(id, refusal(&error));
+            }
+        }
+    }
+
+    fn cancel(&self, check: CheckId) {
+        let (bus, model, myself) = (self.setup.bus.clone(), self.setup.model.clone(), self.myself.clone());
+        let task = async move {
+            let purged = bus.cancel(&model, check).await;
+            // A dispatcher that ended meanwhile counts anew.
+            let _ = myself.send_message(DispatchMessage::Cancelled(purged));
+        };
+        spawn_task(TaskKind::Publish, task).detach();
+    }
+
+    fn forget_gone(&mut self, id: JobId) {
+        if let Some(gone) = self.gone.remove(&id) {
+            self.credits.give_back(gone.tokens);
+        }
+    }
+
     fn give_up(&mut self, id: JobId, reason: Reason) {
         if let Some(sent) = self.settle(id) {
             tracing::warn!(job = %id, code = %reason.code, "a job is given up");
@@ -134,33 +197,64 @@ impl<B: JobBus> DispatchState<B> {
         }
     }
 
-    /// Sends a job again under a new attempt, so that the bus does not take it for a duplicate.
+    /// Sends a job again under a new attempt. Where the bus still holds it, that changes nothing.
     fn resend(&mut self, id: JobId) {
         let Some(sent) = self.sent.get_mut(&id) else { return };
         sent.attempt += 1;
-        if sent.attempt >= self.setup.max_attempts {
-            let message = format!("the job was sent {} times and never answered", sent.attempt);
-            self.give_up(id, Reason::new(Code::JOB_DEAD, message));
-        } else {
-            tracing::warn!(job = %id, attempt = sent.attempt, "a job is sent again");
-            self.publish(id);
-        }
+        tracing::warn!(job = %id, attempt = sent.attempt, "a job is sent again");
+        self.publish(id);
     }
 
+    /// Sends again what has waited while nothing at all was answered, and gives it up where that went on for too long. A slow
+    /// worker with a long queue is not a lost job: as long as anything is answered, the deadline alone ends the wait.
     fn resend_unanswered(&mut self) {
-        let now = Instant::now();
-        let unanswered = self.sent.iter().filter(|(_, sent)| now - sent.sent_at >= self.setup.resend_after);
-        for id in unanswered.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.resend(id);
+        let (now, progress_at) = (Instant::now(), self.progress_at);
+        let mut unanswered = Vec::new();
+        for (id, sent) in &mut self.sent {
+            if sent.sent_at < progress_at {
+                sent.silent_sends = 1;
+            }
+            let since = if sent.is_suspect { sent.sent_at } else { sent.sent_at.max(progress_at) };
+            if now.saturating_duration_since(since) >= self.setup.resend_after {
+                sent.silent_sends += 1;
+                unanswered.push((*id, sent.silent_sends > self.setup.max_attempts));
+            }
+        }
+        for (id, is_hopeless) in unanswered {
+            if is_hopeless {
+                let sends = self.setup.max_attempts;
+                let message = format!("the job was sent {sends} times, and nothing was answered in between");
+                self.give_up(id, Reason::new(Code::JOB_DEAD, message));
+            } else {
+                self.resend(id);
+            }
+        }
+        // Workers begin nothing after its deadline; what is lost without a word frees its credits by then.
+        let expired = self.gone.iter().filter(|(_, gone)| gone.deadline <= now).map(|(id, _)| *id);
+        for id in expired.collect::<Vec<_>>() {
+            self.forget_gone(id);
         }
     }
 
-    fn forget(&mut self, is_gone: impl Fn(&JobId) -> bool) {
+    fn unqueue(&mut self, is_gone: impl Fn(&JobId) -> bool) {
         self.queue.retain(|submission| !is_gone(&submission.job.id));
         self.queued.retain(|id| !is_gone(id));
         self.next = self.next.take().filter(|(_, submission)| !is_gone(&submission.job.id));
-        for id in self.sent.keys().copied().filter(&is_gone).collect::<Vec<_>>() {
-            self.settle(id);
+    }
+
+    /// Drops what nobody waits for. Credits of what is sent come back when the bus or a worker says that it is really gone.
+    fn forget(&mut self, is_gone: impl Fn(&JobId) -> bool) {
+        self.unqueue(&is_gone);
+        let ids = self.sent.keys().copied().filter(&is_gone).collect::<Vec<_>>();
+        let checks = ids.iter().map(JobId::check_id).collect::<BTreeSet<_>>();
+        for id in ids {
+            if let Some(Sent { submission, .. }) = self.sent.remove(&id) {
+                let gone = Gone { tokens: submission.job.estimated_tokens, deadline: submission.deadline };
+                self.gone.insert(id, gone);
+            }
+        }
+        for check in checks {
+            self.cancel(check);
         }
     }
 }
@@ -184,6 +278,8 @@ impl<B: JobBus> Actor for Dispatch<B> {
             queued: BTreeSet::new(),
             next: None,
             sent: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            progress_at: Instant::now(),
         })
     }
 
@@ -195,12 +291,19 @@ impl<B: JobBus> Actor for Dispatch<B> {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             DispatchMessage::Submit(submission) => state.submit(submission),
-            DispatchMessage::Settled(id) => drop(state.settle(id)),
+            DispatchMessage::Settled(id) => state.on_settled(id),
             DispatchMessage::CheckGone(check) => state.forget(|id| id.check == check),
             DispatchMessage::AllGone => state.forget(|_| true),
-            DispatchMessage::Resend(id) => state.resend(id),
-            DispatchMessage::Published(_, Ok(())) => {}
-            DispatchMessage::Published(id, Err(error)) => state.give_up(id, refusal(&error)),
+            DispatchMessage::Resend(id) => {
+                if let Some(sent) = state.sent.get_mut(&id) {
+                    sent.is_suspect = true;
+                }
+                state.resend(id);
+            }
+            DispatchMessage::Published(id, published) => state.on_published(id, published),
+            DispatchMessage::Cancelled(purged) => {
+                purged.unwrap_or_default().into_iter().for_each(|id| state.forget_gone(id));
+            }
             DispatchMessage::Tick => state.resend_unanswered(),
             #[cfg(test)]
             DispatchMessage::Panic => panic!("the test asked for it"),

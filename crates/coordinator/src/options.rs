@@ -23,9 +23,9 @@ pub struct CoordinatorOptions {
     /// Estimated tokens of all checks' jobs under way at once. Workers' queues stay short, so that the order of work is decided
     /// here, where fairness is.
     pub credit_tokens: usize,
-    /// How long a job may stay unanswered before it is sent again.
+    /// How long nothing at all may be answered before what is under way is sent again.
     pub resend_after: Duration,
-    /// How often a job is sent before it is given up.
+    /// How often a job is sent, with nothing answered in between, before it is given up.
     pub max_attempts: u32,
     /// How long a stop waits for running checks before it makes them finish with what they have.
     pub stop_timeout: Duration,

@@ -1,7 +1,8 @@
 //! Brings results to the checks that wait for them.
 
 use crate::check::CheckMessage;
-use groundline_actors::{OwnedTask, TaskKind, spawn_task};
+use crate::dispatch::DispatchMessage;
+use groundline_actors::{Handle, OwnedTask, TaskKind, spawn_task};
 use groundline_bus::{Incarnation, JobBus, JobResult};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ pub(crate) enum RouterMessage {
     Register(u64, ActorRef<CheckMessage>),
     /// Nobody waits for this check's results any more.
     Forget(u64),
+    /// No check is left.
+    AllGone,
     /// A result from the bus.
     Result(JobResult),
     /// Results are being received from now on.
@@ -45,6 +48,7 @@ pub(crate) struct RouterState {
     checks: BTreeMap<u64, ActorRef<CheckMessage>>,
     subscription: Subscription,
     waiting: Vec<oneshot::Sender<()>>,
+    dispatch: Handle<DispatchMessage>,
     /// Ends with the actor, so that the next one's subscription takes its place.
     _reader: OwnedTask,
 }
@@ -52,18 +56,19 @@ pub(crate) struct RouterState {
 impl<B: JobBus> Actor for ResultRouter<B> {
     type Msg = RouterMessage;
     type State = RouterState;
-    type Arguments = (B, Incarnation);
+    type Arguments = (B, Incarnation, Handle<DispatchMessage>);
 
     async fn pre_start(
         &self,
         myself: ActorRef<RouterMessage>,
-        (bus, me): (B, Incarnation),
+        (bus, me, dispatch): (B, Incarnation, Handle<DispatchMessage>),
     ) -> Result<RouterState, ActorProcessingErr> {
         let reader = spawn_task(TaskKind::Results, read_results(bus, me, myself));
         Ok(RouterState {
             checks: BTreeMap::new(),
             subscription: Subscription::Pending,
             waiting: Vec::new(),
+            dispatch,
             _reader: reader,
         })
     }
@@ -81,13 +86,19 @@ impl<B: JobBus> Actor for ResultRouter<B> {
             RouterMessage::Forget(check) => {
                 state.checks.remove(&check);
             }
-            RouterMessage::Result(result) => match state.checks.get(&result.id.check) {
-                Some(check) => {
-                    // A check that just ended needs no result.
-                    let _ = check.send_message(CheckMessage::JobResult(result));
+            RouterMessage::AllGone => state.checks.clear(),
+            RouterMessage::Result(result) => {
+                let id = result.id;
+                match state.checks.get(&id.check) {
+                    Some(check) => {
+                        // A check that just ended needs no result.
+                        let _ = check.send_message(CheckMessage::JobResult(result));
+                    }
+                    None => tracing::debug!(job = %id, "a result came after its check had ended"),
                 }
-                None => tracing::debug!(job = %result.id, "a result came after its check had ended"),
-            },
+                // Wanted or not, its credits are free. A dispatcher between two lives counts anew.
+                let _ = state.dispatch.send(DispatchMessage::Settled(id));
+            }
             RouterMessage::Subscribed => {
                 state.subscription = Subscription::Open;
                 for waiting in state.waiting.drain(..) {

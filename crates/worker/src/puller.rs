@@ -1,8 +1,8 @@
 //! Asks the bus for what the batcher has room for.
 
 use crate::batcher::{BatcherMessage, Room};
-use groundline_actors::{Handle, OwnedTask, TaskKind, spawn_task};
-use groundline_bus::{JobBus, LaneId, MAX_JOB_ITEMS, PullBudget};
+use groundline_actors::{Handle, OwnedTask, TaskKind, Unsent, spawn_task};
+use groundline_bus::{Delivery, JobBus, LaneId, MAX_JOB_ITEMS, PullBudget};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -83,11 +83,14 @@ async fn pull_while_there_is_room<B: JobBus>(mut setup: PullerSetup<B>) {
             continue;
         }
         let (reply, accepted) = oneshot::channel();
-        // Unsent deliveries are dropped, and come back. This puller is then about to be started again with its batcher.
-        if setup.batcher.send(BatcherMessage::Delivered(deliveries, reply)).is_err()
-            || accepted.await.is_err()
-        {
-            return;
+        // Where the batcher failed, this puller is about to be started again with it.
+        match setup.batcher.send(BatcherMessage::Delivered(deliveries, reply)) {
+            Err(Unsent(BatcherMessage::Delivered(deliveries, _))) => {
+                return deliveries.into_iter().for_each(Delivery::hand_back);
+            }
+            Err(_) => return,
+            Ok(()) if accepted.await.is_err() => return,
+            Ok(()) => {}
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::batcher::{BatchLimits, Batcher, BatcherMessage, BatcherSetup, Room};
 use crate::device::{Device, DeviceMessage, DeviceSetup};
 use crate::puller::{Puller, PullerMessage, PullerSetup};
 use groundline_actors::{
-    ChildSpec, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage, SupervisorSpec,
+    ChildSpec, Condition, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage,
+    SupervisorSpec,
 };
 use groundline_bus::{JobBus, LaneId, SubjectToken};
 use groundline_inference::Engine;
@@ -18,6 +19,8 @@ use tokio::sync::{oneshot, watch};
 /// More failures than this within [`MELTDOWN_WINDOW`] end the worker.
 const MAX_RESTARTS: usize = 3;
 const MELTDOWN_WINDOW: Duration = Duration::from_secs(60);
+/// What the whole worker reports its health as.
+const ROOT_COMPONENT: &str = "worker";
 
 /// One engine that works on the jobs of a bus. Dropping it stops it at once; what it held is delivered again.
 #[derive(Debug)]
@@ -50,8 +53,10 @@ impl Worker {
             batcher: batcher.clone(),
             health: health.component("device"),
         };
+        let model = SubjectToken::from_name(&engine.facts().id.revision);
         let batcher_setup = BatcherSetup {
             bus: bus.clone(),
+            model: model.clone(),
             engine: Arc::clone(&engine),
             device: device.clone(),
             limits: BatchLimits {
@@ -67,7 +72,6 @@ impl Worker {
             ChildSpec::new("device", device, move || (Device, device_setup.clone())),
             ChildSpec::new("batcher", batcher.clone(), move || (Batcher::new(), batcher_setup.clone())),
         ];
-        let model = SubjectToken::from_name(&engine.facts().id.revision);
         for (lane, handle) in [Lane::Online, Lane::Bulk].into_iter().zip(&pullers) {
             let setup = PullerSetup {
                 bus: bus.clone(),
@@ -81,7 +85,7 @@ impl Worker {
             children,
             strategy: Strategy::RestForOne,
             policy: RestartPolicy { max_restarts: MAX_RESTARTS, within: MELTDOWN_WINDOW },
-            health: health.component("worker"),
+            health: health.component(ROOT_COMPONENT),
         };
         let root = Supervisor::start(spec)
             .await
@@ -92,6 +96,24 @@ impl Worker {
     /// How its parts are.
     pub fn health(&self) -> &HealthBoard {
         &self.health
+    }
+
+    /// Waits until the worker has given up after too many failures, and says why. It never does so before it is dropped or
+    /// drained unless something is badly wrong; nobody works on its jobs from then on.
+    pub fn failed(&self) -> impl Future<Output = &'static str> + Send + 'static {
+        let board = self.health.clone();
+        async move {
+            // The board keeps the other end, so that waiting ends by a report alone.
+            let mut reports = board.watch(ROOT_COMPONENT);
+            loop {
+                if let Condition::Failed(why) = reports.borrow_and_update().condition {
+                    return why;
+                }
+                if reports.changed().await.is_err() {
+                    return "its health is unknown";
+                }
+            }
+        }
     }
 
     /// Stops in good order: pulls no more, hands back to the bus what has not begun, finishes and answers the rest.

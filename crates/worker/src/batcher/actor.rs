@@ -3,12 +3,12 @@
 use super::jobs::{Finished, Jobs};
 use super::machine::{BatchLimits, Item, Machine, Moment};
 use crate::device::{Batch, BatchResults, DeviceMessage, MAX_BATCHES};
-use groundline_actors::{Condition, Handle, Reporter, TaskKind, run_blocking, spawn_task};
-use groundline_bus::{Delivery, JobAnswer, JobBus, JobResult};
+use groundline_actors::{Condition, Handle, OwnedTask, Reporter, TaskKind, run_blocking, spawn_task};
+use groundline_bus::{CheckId, Delivery, JobAnswer, JobBus, JobResult, SubjectToken};
 use groundline_inference::{Encoded, Engine};
 use groundline_types::{Code, Lane, Outcome, Problem, Reason, Score};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,9 @@ const SPLIT_FROM_DELIVERY: u32 = 2;
 const DEAD_FROM_DELIVERY: u32 = 3;
 /// Share of what a worker may hold that bulk jobs get while online jobs are held, in percent.
 const BULK_ROOM_PERCENT: usize = 10;
+
+/// Cancelled checks that are remembered, for jobs of theirs that come later.
+const MAX_REMEMBERED_CANCELS: usize = 1024;
 
 /// Tokens that a worker has room for, for each lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,6 +45,8 @@ impl Room {
 #[derive(Clone)]
 pub(crate) struct BatcherSetup<B> {
     pub(crate) bus: B,
+    /// What the engine serves.
+    pub(crate) model: SubjectToken,
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) device: Handle<DeviceMessage>,
     pub(crate) limits: BatchLimits,
@@ -58,6 +63,8 @@ pub(crate) enum BatcherMessage {
     Encoded(u64, Vec<Result<Encoded, Problem>>),
     /// A batch is done.
     Scored(BatchResults),
+    /// Nobody wants the results of this check any more.
+    Cancelled(CheckId),
     /// Something may be due.
     Tick,
     /// An answer is sent.
@@ -92,6 +99,10 @@ pub(crate) struct BatcherState<B> {
     armed: Option<Moment>,
     drained: Option<oneshot::Sender<()>>,
     is_draining: bool,
+    cancelled: BTreeSet<CheckId>,
+    cancelled_order: VecDeque<CheckId>,
+    /// Brings word of cancelled checks; ends with the actor.
+    _cancellations: OwnedTask,
 }
 
 impl<B: JobBus> BatcherState<B> {
@@ -104,7 +115,13 @@ impl<B: JobBus> BatcherState<B> {
             let (items, delivered) = (delivery.job().texts.len(), delivery.delivered());
             let (id, attempt) = (delivery.job().id, delivery.job().attempt);
             if self.is_draining {
-                delivery.retry(Duration::ZERO);
+                delivery.hand_back();
+            } else if items == 0 || self.cancelled.contains(&id.check_id()) {
+                let answer = JobAnswer::Items(vec![Outcome::Failed(cancelled()); items]);
+                self.answer(
+                    Finished { result: JobResult { id, attempt, answer }, deliveries: vec![delivery] },
+                    None,
+                );
             } else if items > 1 && delivered >= SPLIT_FROM_DELIVERY {
                 let result = JobResult { id, attempt, answer: JobAnswer::Split };
                 self.answer(Finished { result, deliveries: vec![delivery] }, None);
@@ -140,9 +157,11 @@ impl<B: JobBus> BatcherState<B> {
     fn on_encoded(&mut self, slot: u64, items: Vec<Result<Encoded, Problem>>) {
         let now = self.now();
         let Some(held) = self.jobs.get_mut(slot) else { return };
-        let (lane, deadline) = (held.delivery.job().lane.lane, held.deadline);
+        let (lane, deadline, is_cancelled) =
+            (held.delivery.job().lane.lane, held.deadline, held.is_cancelled);
         for (index, item) in items.into_iter().enumerate() {
             match item {
+                _ if is_cancelled => self.settle(slot, index, Outcome::Failed(cancelled())),
                 Ok(payload) => {
                     let tokens = payload.ids.len();
                     self.machine.push(Item { job: slot, index, tokens, lane, deadline, payload }, now);
@@ -185,11 +204,27 @@ impl<B: JobBus> BatcherState<B> {
         spawn_task(TaskKind::Answer, task).detach();
     }
 
+    /// Drops what has not begun of a check that is gone; its jobs are answered once what has begun is done.
+    fn on_cancelled(&mut self, check: CheckId) {
+        if self.cancelled.insert(check) {
+            self.cancelled_order.push_back(check);
+        }
+        if self.cancelled_order.len() > MAX_REMEMBERED_CANCELS
+            && let Some(oldest) = self.cancelled_order.pop_front()
+        {
+            self.cancelled.remove(&oldest);
+        }
+        let slots = self.jobs.cancel(check);
+        for item in self.machine.remove_jobs(|job| slots.contains(&job)) {
+            self.settle(item.job, item.index, Outcome::Failed(cancelled()));
+        }
+    }
+
     fn start_drain(&mut self, reply: oneshot::Sender<()>) {
         self.is_draining = true;
         self.drained = Some(reply);
         let handed_back = self.jobs.hand_back_unstarted();
-        self.machine.remove_jobs(|job| handed_back.contains(&job));
+        drop(self.machine.remove_jobs(|job| handed_back.contains(&job)));
     }
 
     /// Everything that may have become due, and the next tick.
@@ -269,7 +304,11 @@ impl<B: JobBus> Actor for Batcher<B> {
         myself: ActorRef<BatcherMessage>,
         setup: BatcherSetup<B>,
     ) -> Result<BatcherState<B>, ActorProcessingErr> {
+        let cancellations = read_cancellations(setup.bus.clone(), setup.model.clone(), myself.clone());
         let state = BatcherState {
+            _cancellations: spawn_task(TaskKind::Cancellations, cancellations),
+            cancelled: BTreeSet::new(),
+            cancelled_order: VecDeque::new(),
             machine: Machine::new(setup.limits),
             setup,
             myself,
@@ -304,6 +343,7 @@ impl<B: JobBus> Actor for Batcher<B> {
                 let now = state.now();
                 state.armed = state.armed.filter(|armed| *armed > now);
             }
+            BatcherMessage::Cancelled(check) => state.on_cancelled(check),
             BatcherMessage::Answered => state.answering -= 1,
             BatcherMessage::Drain(reply) => state.start_drain(reply),
             #[cfg(test)]
@@ -323,5 +363,19 @@ impl<B: JobBus> Actor for Batcher<B> {
         _state: &mut BatcherState<B>,
     ) -> Result<(), ActorProcessingErr> {
         Ok(())
+    }
+}
+
+fn cancelled() -> Reason {
+    Reason::new(Code::CANCELLED, "the check is gone")
+}
+
+/// Ends with the bus, or with the batcher.
+async fn read_cancellations<B: JobBus>(bus: B, model: SubjectToken, batcher: ActorRef<BatcherMessage>) {
+    // A closed bus tells nothing, and gives no jobs either.
+    let Ok(mut cancellations) = bus.cancellations(&model).await else { return };
+    while let Some(check) = cancellations.next().await {
+        // A batcher that ended has ended this task as well.
+        let _ = batcher.send_message(BatcherMessage::Cancelled(check));
     }
 }

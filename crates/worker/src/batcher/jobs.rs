@@ -1,7 +1,7 @@
 //! The jobs that a batcher holds.
 
 use super::machine::Moment;
-use groundline_bus::{Delivery, JobAnswer, JobId, JobResult};
+use groundline_bus::{CheckId, Delivery, JobAnswer, JobId, JobResult};
 use groundline_types::{Lane, Outcome, Score};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,6 +20,8 @@ pub(super) struct HeldJob {
     missing: usize,
     /// Whether the device has seen any of its items.
     pub(super) is_started: bool,
+    /// Whether its check is gone: no further item of it is begun.
+    pub(super) is_cancelled: bool,
     extend_at: Moment,
 }
 
@@ -68,12 +70,23 @@ impl Jobs {
             outcomes: vec![None; items],
             missing: items,
             is_started: false,
+            is_cancelled: false,
             extend_at: now + extension_period(&delivery),
             later_attempts: Vec::new(),
             delivery,
         };
         self.held.insert(slot, held);
         Some(slot)
+    }
+
+    /// Marks the jobs of a check that is gone. Returns their numbers.
+    pub(super) fn cancel(&mut self, check: CheckId) -> Vec<u64> {
+        let of_check = self.held.iter_mut().filter(|(_, held)| held.delivery.job().id.check_id() == check);
+        let mark = |(slot, held): (&u64, &mut HeldJob)| {
+            held.is_cancelled = true;
+            *slot
+        };
+        of_check.map(mark).collect()
     }
 
     pub(super) fn get_mut(&mut self, slot: u64) -> Option<&mut HeldJob> {
@@ -127,8 +140,8 @@ impl Jobs {
         let unstarted = unstarted.collect::<Vec<_>>();
         for slot in &unstarted {
             if let Some(held) = self.remove(*slot) {
-                held.delivery.retry(Duration::ZERO);
-                held.later_attempts.into_iter().for_each(|delivery| delivery.retry(Duration::ZERO));
+                held.delivery.hand_back();
+                held.later_attempts.into_iter().for_each(Delivery::hand_back);
             }
         }
         unstarted

@@ -117,12 +117,10 @@ impl<P> Machine<P> {
         due.into_iter().chain(deadline).min()
     }
 
-    /// Forgets the items of some jobs.
-    pub(crate) fn remove_jobs(&mut self, is_gone: impl Fn(u64) -> bool) {
+    /// Takes out the items of some jobs.
+    pub(crate) fn remove_jobs(&mut self, is_gone: impl Fn(u64) -> bool) -> Vec<Item<P>> {
         let gone = self.waiting.iter().filter(|(_, (_, item))| is_gone(item.job)).map(|(rank, _)| *rank);
-        for rank in gone.collect::<Vec<_>>() {
-            self.remove(rank);
-        }
+        gone.collect::<Vec<_>>().into_iter().filter_map(|rank| self.remove(rank)).collect()
     }
 
     fn max_wait(&self, lane: Lane) -> Duration {

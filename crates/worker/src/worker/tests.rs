@@ -166,7 +166,8 @@ async fn two_attempts_held_at_once_are_scored_once() {
     let gate = Arc::new(Gate::closed());
     let mut bench = Bench::start(ToyHooks { gate: Some(Arc::clone(&gate)), ..ToyHooks::default() }).await;
     bench.publish(1, &["the cat"]).await;
-    bench.bus.publish(Job { attempt: 1, ..bench.job(1, &["the cat"]) }).await.unwrap();
+    let again = bench.bus.publish(Job { attempt: 1, ..bench.job(1, &["the cat"]) }).await;
+    assert_eq!(again, Ok(groundline_bus::Published::Duplicate));
     tokio::time::sleep(Duration::from_millis(100)).await;
     gate.open();
     bench.result().await;
@@ -238,7 +239,8 @@ async fn a_drain_finishes_what_runs_and_hands_back_the_rest() {
     let budget = PullBudget { max_jobs: 9, max_tokens: usize::MAX, wait: Duration::ZERO };
     let lane = LaneId { model: bench.model.clone(), lane: Lane::Online };
     let left = bench.bus.pull(&lane, budget).await.unwrap();
-    assert_eq!(left.iter().map(|delivery| delivery.job().id.serial).collect::<Vec<_>>(), [2]);
+    let left_are = left.iter().map(|delivery| (delivery.job().id.serial, delivery.delivered()));
+    assert_eq!(left_are.collect::<Vec<_>>(), [(2, 1)], "what was not begun says nothing against the job");
     left.into_iter().for_each(groundline_bus::Delivery::ack);
     assert_eq!(bench.bus.stored_jobs(), 0);
 }
@@ -258,4 +260,50 @@ async fn a_batcher_that_fails_loses_no_job() {
     }
     assert!(bench.is_empty().await);
     assert_eq!(*bench.worker.batcher.generations().borrow(), 2, "it was started again");
+}
+
+#[tokio::test]
+async fn a_worker_that_fails_too_often_says_so() {
+    let bench = Bench::start(ToyHooks::default()).await;
+    let failed = bench.worker.failed();
+    for life in 1..=MAX_RESTARTS as u64 + 1 {
+        let mut generations = bench.worker.batcher.generations();
+        timeout(PATIENCE, generations.wait_for(|now| *now >= life)).await.unwrap().unwrap();
+        assert!(bench.worker.batcher.send(BatcherMessage::Panic).is_ok());
+    }
+    assert_eq!(timeout(PATIENCE, failed).await.unwrap(), "too many failures");
+}
+
+#[tokio::test]
+async fn what_a_cancelled_check_has_not_begun_is_not_scored_and_its_jobs_are_answered() {
+    let gate = Arc::new(Gate::closed());
+    let mut bench = Bench::start(ToyHooks { gate: Some(Arc::clone(&gate)), ..ToyHooks::default() }).await;
+    // Two batches fill the device; a third job waits in the batcher.
+    for serial in 0..3 {
+        bench.publish(serial, &["the cat"]).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let check = bench.job(0, &["the cat"]).id.check_id();
+    assert_eq!(bench.bus.cancel(&bench.model, check).await, Ok(Vec::new()), "all are in hands");
+    let result = bench.result().await;
+    assert_eq!((result.id.serial, codes(result)), (2, vec![Some(Code::CANCELLED)]));
+    // One that comes after the word of its end.
+    bench.publish(3, &["the cat"]).await;
+    let result = bench.result().await;
+    assert_eq!((result.id.serial, codes(result)), (3, vec![Some(Code::CANCELLED)]));
+    gate.open();
+    for serial in 0..2 {
+        let result = bench.result().await;
+        assert_eq!((result.id.serial, codes(result)), (serial, vec![None]));
+    }
+    assert!(bench.is_empty().await);
+    assert_eq!(bench.stats.items.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_job_without_items_is_answered_at_once() {
+    let mut bench = Bench::start(ToyHooks::default()).await;
+    bench.publish(1, &[]).await;
+    assert_eq!(items(bench.result().await), []);
+    assert!(bench.is_empty().await);
 }

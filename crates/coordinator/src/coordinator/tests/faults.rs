@@ -119,3 +119,44 @@ async fn a_closed_bus_is_an_error_at_the_start_and_unchecked_sentences_later() {
     let refused = Coordinator::start(cluster.bus.clone(), facts, CoordinatorOptions::default()).await;
     assert_eq!(refused.unwrap_err().code, Code::BUS_UNAVAILABLE);
 }
+
+#[tokio::test]
+async fn a_slow_worker_is_waited_for_and_scores_everything_once() {
+    // A check takes many times what a job may wait without any answer, and more than all attempts together.
+    let hooks = ToyHooks { batch_delay: Duration::from_millis(120), ..ToyHooks::default() };
+    let options = CoordinatorOptions {
+        resend_after: Duration::from_millis(600),
+        max_attempts: 2,
+        ..CoordinatorOptions::default()
+    };
+    let cluster = Cluster::with(hooks, options).await;
+    let mut request = long_request(80);
+    request.deadline_ms = Some(600_000);
+    let result = cluster.check(request).await.unwrap();
+    assert_eq!(result.coverage, Some(1.0), "{:?}", result.notes);
+    assert_eq!(result.usage.pairs + result.usage.embeddings, cluster.items(), "nothing is scored twice");
+}
+
+#[tokio::test]
+async fn a_job_that_one_worker_holds_for_long_is_not_sent_twice() {
+    let options = CoordinatorOptions {
+        resend_after: Duration::from_millis(600),
+        max_attempts: 9,
+        ..CoordinatorOptions::default()
+    };
+    let (gate, hooks) = closed_gate();
+    let cluster = Cluster::with(hooks, options).await;
+    let opening = async {
+        eventually("a job is at the worker", || cluster.items() > 0).await;
+        let stored = cluster.bus.stored_jobs();
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert_eq!(cluster.bus.stored_jobs(), stored, "attempts of one job are one job");
+        gate.open();
+    };
+    let mut request = request();
+    request.deadline_ms = Some(600_000);
+    let (result, ()) = tokio::join!(cluster.check(request), opening);
+    let result = result.unwrap();
+    assert_eq!(result.coverage, Some(1.0), "{:?}", result.notes);
+    assert_eq!(result.usage.pairs + result.usage.embeddings, cluster.items());
+}

@@ -138,3 +138,24 @@ async fn a_large_check_answers_at_its_deadline() {
     assert!(over < Duration::from_secs(2), "{over:?} over the deadline");
     assert!(result.coverage < Some(1.0) && result.notes.iter().any(|note| note.code == Code::DEADLINE));
 }
+
+#[tokio::test]
+async fn the_work_of_callers_that_left_is_not_done_and_holds_up_nobody() {
+    let (gate, hooks) = closed_gate();
+    let cluster = Cluster::with(hooks, CoordinatorOptions::default()).await;
+    let mut abandoned = 0;
+    for _ in 0..4 {
+        let request = large_request(200, 40, 600_000);
+        assert!(timeout(Duration::from_millis(300), cluster.coordinator.check(request)).await.is_err());
+        abandoned += 1;
+    }
+    eventually("only what a worker began is left", || cluster.bus.stored_jobs() <= 4 * 16).await;
+    gate.open();
+    let result = cluster.check(request()).await.unwrap();
+    assert_eq!((abandoned, result.coverage), (4, Some(1.0)));
+    eventually("the bus is empty", || cluster.bus.stored_jobs() == 0).await;
+    // Two batches were with the device; everything else was dropped.
+    let wanted = result.usage.pairs + result.usage.embeddings;
+    println!("{} items scored, {wanted} of them wanted", cluster.items());
+    assert!(cluster.items() <= wanted + 1024, "{} items were scored for nobody", cluster.items() - wanted);
+}
