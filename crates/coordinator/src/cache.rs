@@ -62,7 +62,12 @@ impl<W: Waiter> ScoreCache<W> {
         Self { scores, flights: Mutex::default() }
     }
 
-    /// Asks for the scores of `keys` for `waiter`. The keys that it leads are added to `leads`, which gives them up when dropped.
+    /// The scores of `keys` where they are remembered. It takes no lock that a claim takes, and leads nothing.
+    pub(crate) fn known(&self, keys: &[Key]) -> Vec<Option<Score>> {
+        keys.iter().map(|key| self.scores.as_ref().and_then(|scores| scores.get(key))).collect()
+    }
+
+    /// Asks for the scores of `keys`, a few at a time, for `waiter`. The keys that it leads are added to `leads`, which gives them up when dropped.
     pub(crate) fn claim(&self, keys: &[Key], waiter: &W, leads: &mut Leads<W>) -> Vec<Claimed> {
         // Looked up under the lock of the flights: between a look and a take-off, a flight could land unseen.
         let mut flights = self.flights();
@@ -137,11 +142,6 @@ impl<W: Waiter> Leads<W> {
         if !ends.is_empty() {
             self.cache.land(ends);
         }
-    }
-
-    /// Takes over the keys of `other`.
-    pub(crate) fn append(&mut self, other: &mut Self) {
-        self.keys.extend(other.keys.drain());
     }
 }
 

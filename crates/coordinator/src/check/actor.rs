@@ -34,8 +34,6 @@ pub(crate) struct CheckState {
     /// Away while the detectors take their turn.
     panel: Option<Panel>,
     round: Option<OpenRound>,
-    /// Landings that came before the round that waits for them: claims are made on the thread of the detectors.
-    early: Vec<FlightEnd>,
     leads: Leads<CheckWaiter>,
     notes: Vec<Note>,
     is_foreign: bool,
@@ -156,15 +154,12 @@ impl CheckState {
     fn on_turned(&mut self, panel: Panel, round: Option<OpenRound>) {
         self.panel = Some(panel);
         let Some(mut round) = round else { return self.step(Event::DetectorsDone) };
-        self.leads.append(&mut round.leads);
         let pairs = round.work.iter().filter(|work| matches!(work, Work::Pair { .. })).count();
         self.usage.pairs += pairs;
         self.usage.embeddings += round.work.len() - pairs;
         let items = std::mem::take(&mut round.items);
         self.round = Some(round);
         self.step(Event::Round(items));
-        let early = std::mem::take(&mut self.early);
-        self.on_landed(early);
     }
 
     fn submit(&self, serial: u32, items: &[usize]) {
@@ -205,15 +200,18 @@ impl CheckState {
         let items = items.iter().filter_map(|item| Some((*item, *round.keys.get(*item)?)));
         let (items, keys): (Vec<_>, Vec<_>) = items.unzip();
         let claimed = ground.cache.claim(&keys, &ground.waiter, &mut self.leads);
-        items.into_iter().zip(claimed.into_iter().map(standing)).collect()
+        let standings = claimed.into_iter().map(standing).collect::<Vec<_>>();
+        for ((item, key), standing) in items.iter().zip(&keys).zip(&standings) {
+            if *standing == machine::Standing::Wait {
+                round.waiting.insert(*key, *item);
+            }
+        }
+        items.into_iter().zip(standings).collect()
     }
 
     fn on_landed(&mut self, ends: Vec<FlightEnd>) {
-        if self.round.is_none() {
-            self.early.extend(ends);
-            return;
-        }
         for (key, score) in ends {
+            // What a closed round waited for is of no use.
             let item = self.round.as_ref().and_then(|round| round.waiting.get(&key).copied());
             if let Some(item) = item {
                 self.step(Event::Landed { item, score });
@@ -293,7 +291,6 @@ impl Actor for Check {
             ground: None,
             panel: None,
             round: None,
-            early: Vec::new(),
             notes: Vec::new(),
             is_foreign: false,
             planned_items: 0,

@@ -33,8 +33,13 @@ pub(crate) struct State {
     outcomes: Vec<Option<Outcome<Score>>>,
     unsettled: usize,
     waiting: usize,
-    /// Items to be sent, in order.
+    /// Items that nobody was asked for yet, in order.
     pending: VecDeque<usize>,
+    /// Items that an [`Effect::Claim`] is under way for.
+    claiming: Vec<usize>,
+    /// Items that this check leads, to be sent at once. Only what is about to be sent is led: whoever else wants an item waits
+    /// for a window of jobs, never for a whole round.
+    led: VecDeque<usize>,
     /// Items to be sent before these, each in a job of its own.
     singles: VecDeque<usize>,
     jobs: BTreeMap<u32, Vec<usize>>,
@@ -54,6 +59,8 @@ impl State {
             unsettled: 0,
             waiting: 0,
             pending: VecDeque::new(),
+            claiming: Vec::new(),
+            led: VecDeque::new(),
             singles: VecDeque::new(),
             jobs: BTreeMap::new(),
             next_serial: 0,
@@ -90,7 +97,7 @@ pub(crate) fn step(state: &mut State, event: Event) -> Vec<Effect> {
         Event::JobScored { serial, outcomes } => on_scored(state, serial, outcomes, &mut effects),
         Event::JobSplit { serial } => on_split(state, serial, &mut effects),
         Event::JobFailed { serial, reason } => on_failed(state, serial, &reason, &mut effects),
-        Event::Landed { item, score } => on_landed(state, item, score, &mut effects),
+        Event::Landed { item, score } => on_landed(state, item, score),
         Event::Claimed(standings) => on_claimed(state, standings, &mut effects),
         Event::Finish(reason) => on_finish(state, reason, &mut effects),
         Event::DispatchLost => {
@@ -147,7 +154,8 @@ fn place(state: &mut State, item: usize, standing: Standing) {
         }
         Standing::Refused(reason) => settle(state, item, Outcome::Failed(reason)),
         Standing::Wait => state.waiting += 1,
-        Standing::Lead => state.pending.push_back(item),
+        Standing::Open => state.pending.push_back(item),
+        Standing::Lead => state.led.push_back(item),
     }
 }
 
@@ -209,7 +217,7 @@ fn is_waiting(state: &State, item: usize) -> bool {
         && state.phase == Phase::Scoring
 }
 
-fn on_landed(state: &mut State, item: usize, score: Option<Score>, effects: &mut Vec<Effect>) {
+fn on_landed(state: &mut State, item: usize, score: Option<Score>) {
     if !is_waiting(state, item) {
         return;
     }
@@ -219,14 +227,20 @@ fn on_landed(state: &mut State, item: usize, score: Option<Score>, effects: &mut
             state.tally.cache_hits += 1;
             settle(state, item, Outcome::Scored(score));
         }
-        None => effects.push(Effect::Claim(vec![item])),
+        None => {
+            // Its leader gave it up: it is claimed anew when it is its turn, which is now.
+            state.waiting -= 1;
+            state.items[item].standing = Standing::Open;
+            state.pending.push_front(item);
+        }
     }
 }
 
 fn on_claimed(state: &mut State, standings: Vec<(usize, Standing)>, effects: &mut Vec<Effect>) {
+    let mut claiming = std::mem::take(&mut state.claiming);
     for (item, standing) in standings {
-        if is_waiting(state, item) {
-            state.waiting -= 1;
+        if let Some(index) = claiming.iter().position(|claimed| *claimed == item) {
+            claiming.swap_remove(index);
             state.items[item].standing = standing.clone();
             place(state, item, standing);
         } else if standing == Standing::Lead {
@@ -234,6 +248,8 @@ fn on_claimed(state: &mut State, standings: Vec<(usize, Standing)>, effects: &mu
             effects.push(Effect::Resolve(vec![(item, None)]));
         }
     }
+    // Without an answer, an item is sent for this check alone.
+    state.led.extend(claiming);
 }
 
 fn on_finish(state: &mut State, reason: Reason, effects: &mut Vec<Effect>) {
@@ -254,6 +270,8 @@ fn finish_round(state: &mut State, reason: Reason, effects: &mut Vec<Effect>) {
         }
     }
     state.pending.clear();
+    state.claiming.clear();
+    state.led.clear();
     state.singles.clear();
     state.jobs.clear();
     state.waiting = 0;
@@ -268,10 +286,17 @@ fn take_outcomes(state: &mut State) -> Vec<Outcome<Score>> {
 }
 
 fn fill_window(state: &mut State, effects: &mut Vec<Effect>) {
-    while state.jobs.len() < state.window_jobs {
+    while state.claiming.is_empty() && state.jobs.len() < state.window_jobs {
         let items = match state.singles.pop_front() {
             Some(item) => vec![item],
-            None => next_group(state, effects),
+            None => {
+                claim_next(state);
+                if !state.claiming.is_empty() {
+                    // The answer comes before any other event.
+                    return effects.push(Effect::Claim(state.claiming.clone()));
+                }
+                next_group(state)
+            }
         };
         if items.is_empty() {
             break;
@@ -283,26 +308,33 @@ fn fill_window(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Picks what is to be claimed next: as much as one more job may hold.
+fn claim_next(state: &mut State) {
+    while state.led.len() + state.claiming.len() < MAX_JOB_ITEMS
+        && let Some(item) = state.pending.pop_front()
+    {
+        let item_bytes = state.items[item].bytes;
+        if item_bytes > MAX_JOB_TEXT_BYTES {
+            let message = format!("the texts have {item_bytes} bytes, a job carries {MAX_JOB_TEXT_BYTES}");
+            settle(state, item, Outcome::Failed(Reason::new(Code::JOB_TOO_LARGE, message)));
+        } else {
+            state.claiming.push(item);
+        }
+    }
+}
+
 /// Items for one job, in order, within every bound of a job.
-fn next_group(state: &mut State, effects: &mut Vec<Effect>) -> Vec<usize> {
+fn next_group(state: &mut State) -> Vec<usize> {
     let (mut group, mut tokens, mut bytes) = (Vec::new(), 0, 0);
     while group.len() < MAX_JOB_ITEMS
-        && let Some(&item) = state.pending.front()
+        && let Some(&item) = state.led.front()
     {
         let (item_tokens, item_bytes) = (state.items[item].tokens, state.items[item].bytes);
-        if item_bytes > MAX_JOB_TEXT_BYTES {
-            state.pending.pop_front();
-            let message = format!("the texts have {item_bytes} bytes, a job carries {MAX_JOB_TEXT_BYTES}");
-            let mut ends = Vec::new();
-            settle_lead(state, item, Outcome::Failed(Reason::new(Code::JOB_TOO_LARGE, message)), &mut ends);
-            effects.push(Effect::Resolve(ends));
-            continue;
-        }
         let fits = tokens + item_tokens <= TARGET_JOB_TOKENS && bytes + item_bytes <= MAX_JOB_TEXT_BYTES;
         if !group.is_empty() && !fits {
             break;
         }
-        state.pending.pop_front();
+        state.led.pop_front();
         (tokens, bytes) = (tokens + item_tokens, bytes + item_bytes);
         group.push(item);
     }
@@ -330,7 +362,8 @@ fn check(state: &State) {
     check_invariant!("C3", state.jobs.len() <= state.window_jobs, "{} jobs under way", state.jobs.len());
     if state.phase == Phase::Scoring {
         let in_jobs = state.jobs.values().map(Vec::len).sum::<usize>();
-        let placed = in_jobs + state.pending.len() + state.singles.len() + state.waiting;
+        let to_send = state.pending.len() + state.claiming.len() + state.led.len() + state.singles.len();
+        let placed = in_jobs + to_send + state.waiting;
         check_invariant!(
             "C1",
             placed == state.unsettled,

@@ -2,7 +2,7 @@
 
 use super::machine::{RoundItem, Standing};
 use super::message::CheckWaiter;
-use crate::cache::{Claimed, Leads, ScoreCache};
+use crate::cache::{Claimed, ScoreCache};
 use crate::key::Key;
 use crate::panel::{Panel, Round, estimated_tokens, text_bytes};
 use groundline_types::{ModelFacts, Outcome, PreparedCheck, Reason, Score, Work};
@@ -32,10 +32,9 @@ pub(crate) enum Turn {
 pub(crate) struct OpenRound {
     pub(crate) work: Vec<Work>,
     pub(crate) keys: Vec<Key>,
-    /// Places of the items that wait for another check.
+    /// Places of the items that wait for another check; filled as items are claimed.
     pub(crate) waiting: HashMap<Key, usize>,
     pub(crate) items: Vec<RoundItem>,
-    pub(crate) leads: Leads<CheckWaiter>,
 }
 
 /// Lets the detectors take their turn. Returns them with their next round, or without where they are done.
@@ -54,28 +53,18 @@ pub(crate) fn take_turn(mut panel: Panel, ground: &Ground, turn: Turn) -> (Panel
 /// Finds out how every item of a round stands.
 fn open(round: Round, ground: &Ground) -> OpenRound {
     let Round { work, keys, asked } = round;
-    let mut leads = Leads::new(Arc::clone(&ground.cache));
-    let refused = work.iter().map(|work| refusal(work, ground)).collect::<Vec<_>>();
-    let wanted = keys.iter().zip(&refused).filter(|(_, refused)| refused.is_none()).map(|(key, _)| *key);
-    let wanted = wanted.collect::<Vec<_>>();
-    let mut claimed = ground.cache.claim(&wanted, &ground.waiter, &mut leads).into_iter();
-    let (mut items, mut waiting) = (Vec::with_capacity(work.len()), HashMap::new());
-    for (place, (work, refused)) in work.iter().zip(refused).enumerate() {
-        let standing = match refused {
+    let known = ground.cache.known(&keys);
+    let item = |((work, known), asked): ((&Work, Option<Score>), usize)| RoundItem {
+        standing: match refusal(work, ground) {
             Some(reason) => Standing::Refused(reason),
-            None => claimed.next().map_or(Standing::Lead, standing),
-        };
-        if standing == Standing::Wait {
-            waiting.insert(keys[place], place);
-        }
-        items.push(RoundItem {
-            standing,
-            tokens: estimated_tokens(work, ground.facts.pair_overhead_tokens),
-            bytes: text_bytes(work),
-            asked: asked[place],
-        });
-    }
-    OpenRound { work, keys, waiting, items, leads }
+            None => known.map_or(Standing::Open, Standing::Hit),
+        },
+        tokens: estimated_tokens(work, ground.facts.pair_overhead_tokens),
+        bytes: text_bytes(work),
+        asked,
+    };
+    let items = work.iter().zip(known).zip(asked).map(item).collect();
+    OpenRound { work, keys, waiting: HashMap::new(), items }
 }
 
 /// Why a piece of work cannot be scored, where that is known beforehand.

@@ -12,7 +12,7 @@ fn item(standing: Standing) -> RoundItem {
 }
 
 fn leads(count: usize) -> Vec<RoundItem> {
-    (0..count).map(|_| item(Standing::Lead)).collect()
+    (0..count).map(|_| item(Standing::Open)).collect()
 }
 
 fn reason(code: Code) -> Reason {
@@ -44,8 +44,24 @@ fn result() -> CheckResult {
 fn begun(window: usize, items: Vec<RoundItem>) -> (State, Vec<Effect>) {
     let mut state = State::new(window);
     assert_eq!(step(&mut state, Event::Prepared), [Effect::StartDetectors]);
-    let effects = step(&mut state, Event::Round(items));
+    let effects = claiming(&mut state, Event::Round(items));
     (state, effects)
+}
+
+/// Takes a step and answers its claims: this check leads everything.
+fn claiming(state: &mut State, event: Event) -> Vec<Effect> {
+    let (mut effects, mut next) = (Vec::new(), Some(event));
+    while let Some(event) = next.take() {
+        for effect in step(state, event) {
+            match effect {
+                Effect::Claim(items) => {
+                    next = Some(Event::Claimed(items.iter().map(|item| (*item, Standing::Lead)).collect()));
+                }
+                effect => effects.push(effect),
+            }
+        }
+    }
+    effects
 }
 
 fn submitted(effects: &[Effect]) -> Vec<(u32, Vec<usize>)> {
@@ -61,7 +77,7 @@ fn jobs_are_groups_in_order_and_no_more_than_the_window() {
     let (mut state, effects) = begun(2, leads(40));
     assert_eq!(submitted(&effects), [(0, (0..16).collect()), (1, (16..32).collect())]);
     let outcomes = (0..16).map(|value| Outcome::Scored(score(value))).collect();
-    let effects = step(&mut state, Event::JobScored { serial: 0, outcomes });
+    let effects = claiming(&mut state, Event::JobScored { serial: 0, outcomes });
     assert_eq!(submitted(&effects), [(2, (32..40).collect())]);
     let again = step(&mut state, Event::JobScored { serial: 0, outcomes: Vec::new() });
     assert_eq!(again, [], "a doubled result changes nothing");
@@ -85,6 +101,34 @@ fn large_items_make_small_jobs_and_one_over_the_limit_fails_alone() {
 }
 
 #[test]
+fn a_lead_is_taken_only_for_what_the_window_has_room_for() {
+    let mut state = State::new(2);
+    step(&mut state, Event::Prepared);
+    let mut claimed = 0;
+    let mut effects = step(&mut state, Event::Round(leads(4096)));
+    while let Some(Effect::Claim(items)) = effects.last() {
+        claimed += items.len();
+        // Another check gets every second one.
+        let standing = |item: &usize| (*item, if item % 2 == 0 { Standing::Wait } else { Standing::Lead });
+        let claims = Event::Claimed(items.iter().map(standing).collect());
+        effects = step(&mut state, claims);
+    }
+    assert!(claimed <= 5 * MAX_JOB_ITEMS, "{claimed} items are claimed for two jobs");
+    assert_eq!(state.jobs.values().map(Vec::len).collect::<Vec<_>>(), [16, 16], "jobs are full");
+}
+
+#[test]
+fn an_item_that_its_leader_gave_up_is_claimed_again() {
+    let mut state = State::new(1);
+    step(&mut state, Event::Prepared);
+    assert_eq!(step(&mut state, Event::Round(leads(1))), [Effect::Claim(vec![0])]);
+    assert_eq!(step(&mut state, Event::Claimed(vec![(0, Standing::Wait)])), []);
+    assert_eq!(step(&mut state, Event::Landed { item: 0, score: None }), [Effect::Claim(vec![0])]);
+    let effects = step(&mut state, Event::Claimed(vec![(0, Standing::Lead)]));
+    assert_eq!(submitted(&effects), [(0, vec![0])]);
+}
+
+#[test]
 fn a_split_job_is_sent_again_item_by_item() {
     let (mut state, _) = begun(4, leads(3));
     let effects = step(&mut state, Event::JobSplit { serial: 0 });
@@ -93,7 +137,7 @@ fn a_split_job_is_sent_again_item_by_item() {
 
 #[test]
 fn the_deadline_answers_with_what_is_there() {
-    let items = vec![item(Standing::Hit(score(5))), item(Standing::Lead), item(Standing::Wait)];
+    let items = vec![item(Standing::Hit(score(5))), item(Standing::Open), item(Standing::Wait)];
     let (mut state, _) = begun(4, items);
     let late = reason(Code::DEADLINE);
     let effects = step(&mut state, Event::Finish(late.clone()));
@@ -113,7 +157,7 @@ fn a_deadline_before_the_texts_are_split_fails_every_item_of_the_first_round() {
     assert_eq!(step(&mut state, Event::Finish(late.clone())), []);
     assert_eq!(step(&mut state, Event::Finish(later)), [], "the first reason stays");
     assert_eq!(step(&mut state, Event::Prepared), [Effect::StartDetectors]);
-    let effects = step(&mut state, Event::Round(vec![item(Standing::Lead), item(Standing::Hit(score(5)))]));
+    let effects = step(&mut state, Event::Round(vec![item(Standing::Open), item(Standing::Hit(score(5)))]));
     let outcomes = vec![Outcome::Failed(late.clone()), Outcome::Scored(score(5))];
     assert_eq!(effects, [Effect::Cancel, Effect::FailRest(outcomes, late)]);
     assert_eq!(step(&mut state, Event::DetectorsDone), [Effect::Conclude]);
@@ -157,6 +201,10 @@ struct World {
     /// Rounds still to come, by what each item is.
     rounds: Vec<Vec<u8>>,
     current: Vec<Standing>,
+    /// Places of the current round that another check leads, until it gives them up.
+    elsewhere: BTreeSet<usize>,
+    /// What this check leads and has not resolved.
+    led: BTreeSet<usize>,
     /// Events that are on their way.
     flying: Vec<Event>,
     /// Jobs under way, as the world knows them.
@@ -170,15 +218,6 @@ struct World {
 impl World {
     fn deliver(&mut self, event: Event) -> Result<(), TestCaseError> {
         let was_done = self.state.phase() == Phase::Done;
-        if let Event::Round(items) = &event {
-            // The shell holds back what lands before its round is open.
-            let waiting = items.iter().enumerate().filter(|(_, item)| item.standing == Standing::Wait);
-            let landed = |(item, _): (usize, &RoundItem)| Event::Landed {
-                item,
-                score: (item % 2 == 0).then(|| score(item)),
-            };
-            self.flying.extend(waiting.map(landed));
-        }
         let effects = step(&mut self.state, event);
         if was_done {
             prop_assert!(effects.is_empty(), "C4: {:?}", effects);
@@ -215,22 +254,39 @@ impl World {
             Effect::Resolve(ends) => {
                 for (item, _) in ends {
                     prop_assert!(self.resolved.insert(item), "C1: item {} is resolved twice", item);
+                    prop_assert!(self.led.remove(&item), "item {} was not led", item);
                 }
             }
             Effect::Claim(items) => {
-                // The other leader gave up: this check leads now.
-                let standings = items.iter().map(|item| (*item, Standing::Lead)).collect();
+                let mut standings = Vec::new();
+                for item in items {
+                    // Another leader lands with a score, or gives up, and then this check leads.
+                    let standing = if self.elsewhere.remove(&item) {
+                        let score = (item % 2 == 0).then(|| score(item));
+                        self.flying.push(Event::Landed { item, score });
+                        Standing::Wait
+                    } else {
+                        self.led.insert(item);
+                        Standing::Lead
+                    };
+                    standings.push((item, standing));
+                }
+                prop_assert!(self.led.len() <= (self.window + 2) * MAX_JOB_ITEMS, "too much is led");
                 self.deliver(Event::Claimed(standings))?;
             }
             Effect::Conclude => self.flying.push(Event::Concluded(Box::new(result()))),
             Effect::Reply(_) => self.replies += 1,
-            Effect::Cancel => self.jobs.clear(),
+            Effect::Cancel => {
+                self.jobs.clear();
+                self.led.clear();
+            }
         }
         Ok(())
     }
 
     fn next_round(&mut self) {
         self.resolved.clear();
+        self.led.clear();
         if self.rounds.is_empty() {
             return self.flying.push(Event::DetectorsDone);
         }
@@ -238,9 +294,10 @@ impl World {
         let standing = |(place, kind): (usize, &u8)| match kind % 8 {
             0 => Standing::Hit(score(place)),
             1 => Standing::Refused(reason(Code::CLAIM_TOO_LONG)),
-            2 | 3 => Standing::Wait,
-            _ => Standing::Lead,
+            _ => Standing::Open,
         };
+        let elsewhere = round.iter().enumerate().filter(|(_, kind)| matches!(*kind % 8, 2 | 3));
+        self.elsewhere = elsewhere.map(|(place, _)| place).collect();
         self.current = round.iter().enumerate().map(standing).collect();
         let items = self.current.iter().cloned().map(item).collect();
         self.flying.push(Event::Round(items));
@@ -297,6 +354,8 @@ proptest! {
             window,
             rounds,
             current: Vec::new(),
+            elsewhere: BTreeSet::new(),
+            led: BTreeSet::new(),
             flying: vec![Event::Prepared],
             jobs: BTreeMap::new(),
             resolved: BTreeSet::new(),

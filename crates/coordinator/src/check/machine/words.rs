@@ -52,6 +52,8 @@ pub(crate) struct RoundItem {
 pub(crate) enum Standing {
     /// Its score is known.
     Hit(Score),
+    /// Its score is not known, and nobody was asked for it yet.
+    Open,
     /// This check gets it.
     Lead,
     /// Another check gets it.
@@ -79,7 +81,7 @@ pub(crate) enum Effect {
     Settled { serial: u32 },
     /// Tell who waits for these items.
     Resolve(Vec<(usize, Option<Score>)>),
-    /// Ask anew how these items stand.
+    /// Ask how these items stand now, and lead those that nobody gets yet.
     Claim(Vec<usize>),
     /// Make the verdict.
     Conclude,
