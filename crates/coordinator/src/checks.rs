@@ -56,16 +56,17 @@ pub(crate) struct ChecksState {
 impl ChecksState {
     async fn start(&mut self, admission: Admission, supervisor: &ActorRef<ChecksMessage>) {
         let Admission { number, tenant, request, progress, reply } = admission;
-        let limit = self.shared.options.max_checks;
-        if self.refusing || self.running.len() >= limit {
+        let permit = Arc::clone(&self.shared.admission).try_acquire_owned().ok().filter(|_| !self.refusing);
+        let Some(permit) = permit else {
             let message = if self.refusing {
                 "the coordinator is stopping".to_owned()
             } else {
+                let limit = self.shared.options.max_checks;
                 format!("{limit} checks run already, which is the limit; try again later")
             };
             let _ = reply.send(Err(Problem::new(Code::OVERLOADED, message)));
             return;
-        }
+        };
         let deadline_ms =
             request.deadline_ms.unwrap_or_else(|| request.lane.unwrap_or_default().default_deadline_ms());
         let now = Instant::now();
@@ -76,6 +77,7 @@ impl ChecksState {
             request: Arc::new(request),
             progress,
             deadline: now.checked_add(Duration::from_millis(deadline_ms)).unwrap_or(now + FAR_AWAY),
+            permit: Some(Arc::new(permit)),
         };
         match Actor::spawn_linked(None, Check, (setup, reply), supervisor.get_cell()).await {
             Ok((actor, _)) => {

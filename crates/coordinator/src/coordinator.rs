@@ -16,7 +16,7 @@ use ractor::ActorRef;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 /// More failures than this within [`MELTDOWN_WINDOW`] end the coordinator.
 const MAX_RESTARTS: usize = 5;
@@ -62,6 +62,7 @@ impl Coordinator {
             resend_after: options.resend_after,
             max_attempts: options.max_attempts.max(1),
         };
+        let admission = Arc::new(Semaphore::new(options.max_checks.min(Semaphore::MAX_PERMITS)));
         let shared = Arc::new(Shared {
             me: Incarnation::random(),
             model: SubjectToken::from_name(&facts.id.revision),
@@ -70,6 +71,7 @@ impl Coordinator {
             options,
             router: router.clone(),
             dispatch: dispatch.clone(),
+            admission,
         });
         let (checks, for_checks, me) = (Handle::vacant(), Arc::clone(&shared), shared.me);
         let for_router = dispatch.clone();

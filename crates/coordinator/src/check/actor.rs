@@ -70,6 +70,7 @@ impl CheckState {
             Effect::Claim(items) => return Some(Event::Claimed(self.claim(&items))),
             Effect::Conclude => self.conclude(),
             Effect::Reply(answer) => {
+                self.setup.permit = None;
                 if let Some(reply) = self.reply.take() {
                     // A caller that just left is no fault.
                     let _ = reply.send(*answer);
@@ -98,11 +99,22 @@ impl CheckState {
             self.setup.shared.router.send(RouterMessage::Register(self.setup.number, self.myself.clone()));
     }
 
+    /// Work for a thread, which counts as this check running until it ends, whatever becomes of the check.
+    fn counted<T, W: FnOnce() -> T>(&self, work: W) -> impl FnOnce() -> T + use<T, W> {
+        let permit = self.setup.permit.clone();
+        move || {
+            let value = work();
+            drop(permit);
+            value
+        }
+    }
+
     fn prepare(&self) {
         let (shared, request) = (Arc::clone(&self.setup.shared), Arc::clone(&self.setup.request));
         let (tenant, myself) = (self.setup.tenant.clone(), self.myself.clone());
+        let work =
+            self.counted(move || prepare(request, &shared.facts, &tenant, &shared.options).map(Box::new));
         let task = async move {
-            let work = move || prepare(request, &shared.facts, &tenant, &shared.options).map(Box::new);
             let prepared = run_blocking(TaskKind::Prepare, work).await;
             let _ = myself.send_message(CheckMessage::Prepared(prepared));
         };
@@ -142,9 +154,9 @@ impl CheckState {
     fn run_detectors(&mut self, turn: Turn) {
         self.round = None;
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
+        let work = self.counted(move || Box::new(take_turn(panel, &ground, turn)));
         let myself = self.myself.clone();
         let task = async move {
-            let work = move || Box::new(take_turn(panel, &ground, turn));
             let turned = run_blocking(TaskKind::Detect, work).await;
             let _ = myself.send_message(CheckMessage::Turned(turned));
         };
@@ -235,12 +247,12 @@ impl CheckState {
             },
         };
         let (shared, myself, began) = (Arc::clone(&self.setup.shared), self.myself.clone(), self.began);
+        let work = self.counted(move || {
+            let reports = panel.into_reports();
+            context.timings.total_ms = ms(began.elapsed());
+            Box::new(assemble(&ground.check, reports, &ground.facts, &shared.options, context))
+        });
         let task = async move {
-            let work = move || {
-                let reports = panel.into_reports();
-                context.timings.total_ms = ms(began.elapsed());
-                Box::new(assemble(&ground.check, reports, &ground.facts, &shared.options, context))
-            };
             let result = run_blocking(TaskKind::Decide, work).await;
             let _ = myself.send_message(CheckMessage::Concluded(result));
         };

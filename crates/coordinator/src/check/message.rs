@@ -13,7 +13,7 @@ use groundline_bus::{Incarnation, JobId, JobResult, SubjectToken};
 use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem, Reason};
 use ractor::ActorRef;
 use std::sync::Arc;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::Instant;
 
 /// What all checks of a coordinator share.
@@ -26,7 +26,12 @@ pub(crate) struct Shared {
     pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
     pub(crate) router: Handle<RouterMessage>,
     pub(crate) dispatch: Handle<DispatchMessage>,
+    /// A permit for each check that may run.
+    pub(crate) admission: Arc<Semaphore>,
 }
+
+/// A check's right to run. What it computes on threads holds it too, so that work that nobody can stop counts until it ends.
+pub(crate) type Permit = Arc<OwnedSemaphorePermit>;
 
 /// One check, as it is handed to its actor.
 pub(crate) struct CheckSetup {
@@ -36,6 +41,8 @@ pub(crate) struct CheckSetup {
     pub(crate) request: Arc<CheckRequest>,
     pub(crate) progress: Option<watch::Sender<Progress>>,
     pub(crate) deadline: Instant,
+    /// Given back just before the answer is sent: whoever has an answer may ask again at once.
+    pub(crate) permit: Option<Permit>,
 }
 
 /// Where the one answer of a check goes.

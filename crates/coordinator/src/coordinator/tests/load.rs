@@ -159,3 +159,49 @@ async fn the_work_of_callers_that_left_is_not_done_and_holds_up_nobody() {
     println!("{} items scored, {wanted} of them wanted", cluster.items());
     assert!(cluster.items() <= wanted + 1024, "{} items were scored for nobody", cluster.items() - wanted);
 }
+
+#[tokio::test]
+async fn a_caller_with_an_answer_may_ask_again_at_once() {
+    let options = CoordinatorOptions { max_checks: 1, ..CoordinatorOptions::default() };
+    let cluster = Cluster::with(ToyHooks::default(), options).await;
+    for round in 0..50 {
+        let result = cluster.check(long_request(1 + round % 3)).await;
+        assert!(result.is_ok(), "round {round}: {result:?}");
+    }
+}
+
+/// Counts no token before its gate is open.
+struct StuckCounter(Arc<dyn groundline_types::CountTokens>, Arc<Gate>);
+
+impl groundline_types::CountTokens for StuckCounter {
+    fn count_tokens(&self, text: &str) -> usize {
+        self.1.wait();
+        self.0.count_tokens(text)
+    }
+
+    fn prefix_within(&self, text: &str, budget: usize) -> usize {
+        self.0.prefix_within(text, budget)
+    }
+}
+
+#[tokio::test]
+async fn work_on_a_thread_counts_as_running_until_it_ends_though_its_caller_left() {
+    let gate = Arc::new(Gate::closed());
+    let stuck = Arc::clone(&gate);
+    let engine = ToyEngine::default().with_facts(move |facts| {
+        facts.counter = Arc::new(StuckCounter(Arc::clone(&facts.counter), stuck));
+    });
+    let (bus, facts) = (MemoryBus::default(), engine.facts().clone());
+    let _worker = Worker::start(bus.clone(), Arc::new(engine), WorkerOptions::default()).await.unwrap();
+    let options = CoordinatorOptions { max_checks: 1, ..CoordinatorOptions::default() };
+    let coordinator = Coordinator::start(bus, facts, options).await.unwrap();
+    assert!(timeout(Duration::from_millis(200), coordinator.check(request())).await.is_err());
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(coordinator.check(request()).await.unwrap_err().code, Code::OVERLOADED);
+    gate.open();
+    let give_up = Instant::now() + PATIENCE;
+    while let Err(problem) = coordinator.check(request()).await {
+        assert!(problem.code == Code::OVERLOADED && Instant::now() < give_up, "{problem}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
