@@ -5,7 +5,7 @@ use crate::{Config, load_model};
 use groundline_bus::{JobBus, MemoryBus, MemoryBusOptions};
 use groundline_coordinator::{CheckObserver, Coordinator};
 use groundline_inference::Engine;
-use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem};
+use groundline_types::{CheckRequest, CheckResult, Code, ModelFacts, Problem};
 use groundline_worker::Worker;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
@@ -78,8 +78,8 @@ impl Checker {
     /// [`NUL_BYTE`](groundline_types::Code::NUL_BYTE), [`TOO_LARGE`](groundline_types::Code::TOO_LARGE),
     /// [`UNKNOWN_METHOD`](groundline_types::Code::UNKNOWN_METHOD),
     /// [`INVALID_FIELD`](groundline_types::Code::INVALID_FIELD) (two sources of one id, a profile). Too many checks at once:
-    /// [`OVERLOADED`](groundline_types::Code::OVERLOADED). Anything else is a bug:
-    /// [`INTERNAL`](groundline_types::Code::INTERNAL).
+    /// [`OVERLOADED`](groundline_types::Code::OVERLOADED). Anything else is a bug, such as a worker that failed too often to be
+    /// started again: [`INTERNAL`](groundline_types::Code::INTERNAL).
     pub async fn check(&self, request: CheckRequest) -> Result<CheckResult, Problem> {
         self.check_with(request, CheckObserver::default()).await
     }
@@ -96,7 +96,18 @@ impl Checker {
         // Refused without starting anything.
         request.validate(&self.inner.config.limits.request())?;
         let parts = self.inner.parts.get_or_try_init(|| self.inner.start()).await?;
-        parts.coordinator.check_with(request, observer).await
+        let failed = parts.worker.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Worker::failed);
+        let check = parts.coordinator.check_with(request, observer);
+        // A worker that was taken away by a shutdown did not fail: the coordinator answers for that.
+        let Some(failed) = failed else { return check.await };
+        tokio::select! {
+            biased;
+            why = failed => {
+                let message = format!("the worker has given up ({why}), so that nothing can be scored any more");
+                Err(Problem::new(Code::INTERNAL, message))
+            }
+            answer = check => answer,
+        }
     }
 
     /// What there is to know of the model.

@@ -80,3 +80,27 @@ async fn several_sources_are_kept_apart() {
     let result = toy(Config::default()).check(request).await.unwrap();
     assert_eq!(result.sentences[0].evidence[0].source, "b");
 }
+
+#[tokio::test]
+async fn a_worker_that_gave_up_fails_running_checks_and_new_ones_at_once() {
+    let gate = Arc::new(groundline_testkit::Gate::closed());
+    let engine = ToyEngine::new(ToyHooks { gate: Some(gate), ..ToyHooks::default() });
+    let stats = engine.stats();
+    let checker = Checker::with_engine(Arc::new(engine), Config::default()).unwrap();
+    let failing = async {
+        while stats.items.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        let parts = checker.inner.parts.get().unwrap();
+        let health = parts.worker.lock().unwrap().as_ref().unwrap().health().clone();
+        health.component("worker").report(groundline_actors::Condition::Failed("test"));
+    };
+    let mut request = request();
+    request.deadline_ms = Some(600_000);
+    let (running, ()) = tokio::join!(checker.check(request.clone()), failing);
+    for answer in [running, checker.check(request).await] {
+        let problem = answer.unwrap_err();
+        assert_eq!(problem.code, Code::INTERNAL);
+        assert!(problem.message.contains("worker"), "{problem}");
+    }
+}
