@@ -109,7 +109,8 @@ fn a_lead_is_taken_only_for_what_the_window_has_room_for() {
     while let Some(Effect::Claim(items)) = effects.last() {
         claimed += items.len();
         // Another check gets every second one.
-        let standing = |item: &usize| (*item, if item % 2 == 0 { Standing::Wait } else { Standing::Lead });
+        let standing =
+            |item: &usize| (*item, if item.is_multiple_of(2) { Standing::Wait } else { Standing::Lead });
         let claims = Event::Claimed(items.iter().map(standing).collect());
         effects = step(&mut state, claims);
     }
