@@ -123,16 +123,19 @@ async fn a_closed_bus_is_an_error_at_the_start_and_unchecked_sentences_later() {
 #[tokio::test]
 async fn a_slow_worker_is_waited_for_and_scores_everything_once() {
     // A check takes many times what a job may wait without any answer, and more than all attempts together.
-    let hooks = ToyHooks { batch_delay: Duration::from_millis(120), ..ToyHooks::default() };
+    let hooks = ToyHooks { batch_delay: Duration::from_millis(400), ..ToyHooks::default() };
     let options = CoordinatorOptions {
-        resend_after: Duration::from_millis(600),
+        resend_after: Duration::from_millis(700),
         max_attempts: 2,
+        window_jobs: 64,
         ..CoordinatorOptions::default()
     };
     let cluster = Cluster::with(hooks, options).await;
-    let mut request = long_request(80);
+    let mut request = long_request(400);
     request.deadline_ms = Some(600_000);
+    let began = Instant::now();
     let result = cluster.check(request).await.unwrap();
+    assert!(began.elapsed() > Duration::from_millis(1400), "the worker is not slow: {:?}", began.elapsed());
     assert_eq!(result.coverage, Some(1.0), "{:?}", result.notes);
     assert_eq!(result.usage.pairs + result.usage.embeddings, cluster.items(), "nothing is scored twice");
 }
