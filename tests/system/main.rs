@@ -1,5 +1,8 @@
 //! One binary for every scenario: linking is the slow part.
 
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a scenario that cannot go on has failed")]
+
 mod bad_input;
 mod check;
 mod jsonl;

@@ -83,8 +83,8 @@ options! {
     "coordinator.max_checks": "checks", "checks that run at once; more are refused with GL2004";
     "coordinator.window_jobs": "jobs", "jobs of one check under way at once. One large check leaves room for others";
     "coordinator.credit_tokens": "tokens", "estimated tokens of all jobs under way at once. Few, so that the order of work is decided where fairness is";
-    "coordinator.resend_after_ms": "milliseconds", "how long a job may stay unanswered before it is sent again. Answering twice is harmless, waiting for a lost job is not";
-    "coordinator.max_attempts": "attempts", "how often a job is sent before its pairs count as unchecked";
+    "coordinator.resend_after_ms": "milliseconds", "how long nothing at all may be answered before unanswered jobs are sent again. A slow engine that still answers is no reason";
+    "coordinator.max_attempts": "attempts", "how often a job is sent with nothing answered in between before its pairs count as unchecked";
     "coordinator.stop_timeout_ms": "milliseconds", "how long shutting down waits for running checks before they answer with what they have";
     "worker.batch_tokens": "tokens, 0 = what the engine recommends", "tokens of a batch. The engine knows what keeps its threads busy within its memory";
     "worker.held_batches": "batches, at least 1", "batches' worth of tokens that are held at a time, running ones included";
