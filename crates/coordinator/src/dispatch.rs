@@ -163,9 +163,10 @@ impl<B: JobBus> DispatchState<B> {
     fn on_published(&mut self, id: JobId, published: Result<Published, PublishError>) {
         match (published, self.sent.get_mut(&id)) {
             (Ok(Published::Stored), Some(sent)) => sent.is_suspect = false,
-            // Its check went while the job was on its way.
-            (Ok(Published::Stored), None) => self.cancel(id.check_id()),
-            (Ok(Published::Duplicate), _) => {}
+            // Its check went while the job was on its way. A job that is known no more was answered before this word of its
+            // publishing came: fast engines do that.
+            (Ok(Published::Stored), None) if self.gone.contains_key(&id) => self.cancel(id.check_id()),
+            (Ok(Published::Stored | Published::Duplicate), _) => {}
             (Err(error), _) => {
                 self.forget_gone(id);
                 self.give_up(id, refusal(&error));
