@@ -1,8 +1,8 @@
 //! What every backend must do, as tests over a backend factory.
 
 use crate::{
-    Incarnation, Job, JobAnswer, JobBus, JobId, JobResult, JobTexts, LaneId, MAX_JOB_BYTES, PublishError,
-    Published, PullBudget, SubjectToken,
+    Incarnation, Job, JobAnswer, JobBus, JobId, JobResult, JobTexts, LaneId, MAX_JOB_BYTES, Presence,
+    PublishError, Published, PullBudget, SubjectToken,
 };
 use groundline_types::{Code, Head, Lane, Reason, Work};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -53,6 +53,7 @@ pub(crate) fn job(serial: u32) -> Job {
         tenant: SubjectToken::from_name("tenant"),
         time_left: Duration::from_secs(30),
         estimated_tokens: 10,
+        trace: Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into()),
         texts: JobTexts::intern([&pair]),
     }
 }
@@ -311,6 +312,29 @@ pub(crate) async fn results_reach_their_reader_and_nobody_else<K: Backend>() {
     assert_eq!(newer.next().await, Some(result(me())));
 }
 
+pub(crate) async fn workers_are_heard_by_who_asks_for_their_model<K: Backend>() {
+    let backend = K::start(Times::default());
+    let bus = backend.bus();
+    let model = job(0).lane.model;
+    let worker = |serial: u64| Presence {
+        worker: SubjectToken::from_name("worker"),
+        model: model.clone(),
+        engine: "toy".into(),
+        schema: "1.0".into(),
+        is_ready: true,
+        capacity_tokens: 8192,
+        held_tokens: serial as usize,
+        tokens_per_second: 0.5,
+    };
+    let mut heard = bus.presences(&model).await.unwrap();
+    let mut others = bus.presences(&SubjectToken::from_name("other")).await.unwrap();
+    bus.announce(worker(1)).await.unwrap();
+    bus.announce(worker(2)).await.unwrap();
+    assert_eq!(heard.next().await, Some(worker(1)));
+    assert_eq!(heard.next().await, Some(worker(2)));
+    assert!(timeout(Duration::from_millis(50), others.next()).await.is_err());
+}
+
 pub(crate) async fn a_drained_bus_refuses_everything_and_wakes_who_waits<K: Backend>() {
     let backend = K::start(Times::default());
     let bus = backend.bus().clone();
@@ -392,6 +416,7 @@ macro_rules! contract_suite {
             lanes_and_models_do_not_mix
             a_waiting_pull_wakes_on_publish
             results_reach_their_reader_and_nobody_else
+            workers_are_heard_by_who_asks_for_their_model
             a_drained_bus_refuses_everything_and_wakes_who_waits
             no_job_is_lost_or_doubled_whatever_workers_do
         );

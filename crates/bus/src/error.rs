@@ -17,6 +17,15 @@ pub enum PublishError {
         /// Jobs of this tenant, lane and model that are stored.
         waiting: usize,
     },
+    /// The bus holds as many jobs of all tenants as it may.
+    #[error("the bus is full")]
+    BusFull,
+    /// The bus could not be reached while the job's answer was of use. It may be stored all the same.
+    #[error("the bus did not store the job in time: {cause}")]
+    Unavailable {
+        /// What was in the way the last time that it was tried.
+        cause: String,
+    },
     /// The bus was drained.
     #[error(transparent)]
     Closed(#[from] BusClosed),

@@ -94,6 +94,8 @@ pub struct Job {
     pub time_left: Duration,
     /// What its items cost, estimated by its publisher.
     pub estimated_tokens: usize,
+    /// W3C `traceparent` of the check's span, so that a worker can link its batch to it. `None` without tracing.
+    pub trace: Option<Arc<str>>,
     /// The work.
     pub texts: JobTexts,
 }

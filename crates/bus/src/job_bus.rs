@@ -1,7 +1,8 @@
 //! What every backend can do.
 
 use crate::{
-    BusClosed, CheckId, Delivery, Incarnation, Job, JobId, JobResult, LaneId, PublishError, SubjectToken,
+    BusClosed, CheckId, Delivery, Incarnation, Job, JobId, JobResult, LaneId, Presence, PresenceStream,
+    PublishError, SubjectToken,
 };
 use std::future::Future;
 use std::time::Duration;
@@ -70,6 +71,15 @@ pub trait JobBus: Clone + Send + Sync + 'static {
         &self,
         model: &SubjectToken,
     ) -> impl Future<Output = Result<CancelStream, BusClosed>> + Send;
+
+    /// Says that a worker lives, to whoever listens now. At most once, like an answer.
+    fn announce(&self, presence: Presence) -> impl Future<Output = Result<(), BusClosed>> + Send;
+
+    /// What workers of a model say of themselves, from now on. Any number of streams may be open.
+    fn presences(
+        &self,
+        model: &SubjectToken,
+    ) -> impl Future<Output = Result<PresenceStream, BusClosed>> + Send;
 
     /// Whether the bus works, and changes of that.
     fn state(&self) -> watch::Receiver<BusState>;

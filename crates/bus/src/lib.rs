@@ -4,21 +4,30 @@
 //! [pull](JobBus::pull) them, decide every [`Delivery`], and [answer](JobBus::answer) to the coordinator that asked. Jobs are
 //! delivered at least once, answers at most once; [`JobId`]s make both harmless.
 //!
+//! Workers [announce](JobBus::announce) themselves. A job that cannot be done ends among the [`DeadJobs`]. Checks that nobody waits
+//! for on a connection travel in a [`CheckQueue`] of their own, which any coordinator reads.
+//!
 //! [`MemoryBus`] is the bus inside one process. Every backend passes the same contract suite (`contract.rs`).
 //!
 //! Invariant of absence: this crate knows no claim, no detector, no engine and no actor.
 
 #![forbid(unsafe_code)]
 
+mod check_queue;
+mod clock;
 #[cfg(test)]
 mod contract;
+mod dead;
 mod delivery;
 mod error;
 mod job;
 mod job_bus;
 mod memory;
+mod presence;
 mod token;
 
+pub use check_queue::{Answer, CheckDelivery, CheckQueue, CheckTicket, MAX_CHECK_BYTES};
+pub use dead::{DeadJob, DeadJobs};
 pub use delivery::{Decision, Delivery, DeliveryTicket};
 pub use error::{BusClosed, PublishError};
 pub use job::{
@@ -26,5 +35,6 @@ pub use job::{
     MAX_JOB_ITEMS, TARGET_JOB_TOKENS,
 };
 pub use job_bus::{BusState, CancelStream, JobBus, Published, PullBudget, ResultStream};
-pub use memory::{DeadJob, MemoryBus, MemoryBusOptions};
+pub use memory::{MemoryBus, MemoryBusOptions, MemoryCheckQueue, MemoryCheckQueueOptions};
+pub use presence::{Presence, PresenceStream};
 pub use token::SubjectToken;

@@ -3,13 +3,18 @@
 //! It behaves as a JetStream work queue does: a window for duplicates, a wait for each decision, delayed retries, a highest
 //! number of deliveries, caps per tenant. What is due is worked out when somebody pulls, so there is no background task.
 
+mod checks;
+mod dead;
 mod queue;
 
+pub use checks::{MemoryCheckQueue, MemoryCheckQueueOptions};
+
 use crate::{
-    BusClosed, BusState, CancelStream, CheckId, Decision, Delivery, DeliveryTicket, Incarnation, Job, JobBus,
-    JobId, JobResult, LaneId, PublishError, Published, PullBudget, ResultStream, SubjectToken,
+    BusClosed, BusState, CancelStream, CheckId, DeadJob, Decision, Delivery, DeliveryTicket, Incarnation,
+    Job, JobBus, JobId, JobResult, LaneId, Presence, PresenceStream, PublishError, Published, PullBudget,
+    ResultStream, SubjectToken,
 };
-use groundline_types::{Lane, Reason};
+use groundline_types::Lane;
 use queue::{Queue, Taken, Ticket};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +26,8 @@ use tokio::time::Instant;
 const RESULT_CAPACITY: usize = 1024;
 /// Cancelled checks on their way to one worker; what does not fit is not told.
 const CANCEL_CAPACITY: usize = 1024;
+/// Presences on their way to one reader; what does not fit is not told.
+const PRESENCE_CAPACITY: usize = 1024;
 
 /// Times and bounds of a [`MemoryBus`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,17 +71,6 @@ impl MemoryBusOptions {
     }
 }
 
-/// A job that is not delivered any more.
-#[derive(Debug, Clone)]
-pub struct DeadJob {
-    /// The job.
-    pub job: Arc<Job>,
-    /// Why.
-    pub reason: Reason,
-    /// What became of each of its deliveries, in order.
-    pub history: Vec<String>,
-}
-
 /// A [`JobBus`] inside one process. Clones are the same bus.
 #[derive(Debug, Clone)]
 pub struct MemoryBus {
@@ -87,6 +83,8 @@ struct Shared {
     readers: Mutex<BTreeMap<Incarnation, mpsc::Sender<JobResult>>>,
     /// Who is told of cancelled checks, with the model that they serve.
     cancel_readers: Mutex<Vec<(SubjectToken, mpsc::Sender<CheckId>)>>,
+    /// Who hears of workers, with the model that it asks for.
+    presence_readers: Mutex<Vec<(SubjectToken, mpsc::Sender<Presence>)>>,
     /// Told when a job may have become ready, or the bus closed.
     changed: Notify,
     state: watch::Sender<BusState>,
@@ -97,13 +95,20 @@ impl MemoryBus {
     pub fn new(options: MemoryBusOptions) -> Self {
         let state = watch::Sender::new(BusState { connected: true, generation: 1 });
         let queue = Mutex::new(Queue::new(options));
-        let (readers, cancel_readers) = (Mutex::default(), Mutex::default());
-        Self { shared: Arc::new(Shared { queue, readers, cancel_readers, changed: Notify::new(), state }) }
+        let shared = Shared {
+            queue,
+            readers: Mutex::default(),
+            cancel_readers: Mutex::default(),
+            presence_readers: Mutex::default(),
+            changed: Notify::new(),
+            state,
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The dead jobs, oldest first.
     pub fn dead_jobs(&self) -> Vec<DeadJob> {
-        self.shared.queue().dead().cloned().collect()
+        self.shared.queue().dead(0).cloned().collect()
     }
 
     /// Number of jobs stored: waiting or in the hands of a worker.
@@ -131,10 +136,29 @@ impl Shared {
     fn readers(&self) -> MutexGuard<'_, BTreeMap<Incarnation, mpsc::Sender<JobResult>>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn cancel_readers(&self) -> MutexGuard<'_, Vec<(SubjectToken, mpsc::Sender<CheckId>)>> {
-        self.cancel_readers.lock().unwrap_or_else(PoisonError::into_inner)
+/// Tells every open reader of this model. Best effort: a reader that is behind misses it.
+fn tell<T: Clone>(readers: &Mutex<Vec<(SubjectToken, mpsc::Sender<T>)>>, model: &SubjectToken, message: &T) {
+    let mut readers = readers.lock().unwrap_or_else(PoisonError::into_inner);
+    readers.retain(|(_, reader)| !reader.is_closed());
+    for (_, reader) in readers.iter().filter(|(wanted, _)| wanted == model) {
+        let _ = reader.try_send(message.clone());
     }
+}
+
+fn listen<T>(
+    readers: &Mutex<Vec<(SubjectToken, mpsc::Sender<T>)>>,
+    model: &SubjectToken,
+    capacity: usize,
+) -> mpsc::Receiver<T> {
+    let (sender, receiver) = mpsc::channel(capacity);
+    readers.lock().unwrap_or_else(PoisonError::into_inner).push((model.clone(), sender));
+    receiver
+}
+
+fn forget_all<T>(readers: &Mutex<Vec<(SubjectToken, mpsc::Sender<T>)>>) {
+    readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 impl JobBus for MemoryBus {
@@ -196,20 +220,24 @@ impl JobBus for MemoryBus {
     async fn cancel(&self, model: &SubjectToken, check: CheckId) -> Result<Vec<JobId>, BusClosed> {
         self.open()?;
         let purged = self.shared.queue().cancel(check);
-        let mut readers = self.shared.cancel_readers();
-        readers.retain(|(_, reader)| !reader.is_closed());
-        for (_, reader) in readers.iter().filter(|(served, _)| served == model) {
-            // Best effort: a reader that is behind misses it.
-            let _ = reader.try_send(check);
-        }
+        tell(&self.shared.cancel_readers, model, &check);
         Ok(purged)
     }
 
     async fn cancellations(&self, model: &SubjectToken) -> Result<CancelStream, BusClosed> {
         self.open()?;
-        let (sender, receiver) = mpsc::channel(CANCEL_CAPACITY);
-        self.shared.cancel_readers().push((model.clone(), sender));
-        Ok(CancelStream::new(receiver))
+        Ok(CancelStream::new(listen(&self.shared.cancel_readers, model, CANCEL_CAPACITY)))
+    }
+
+    async fn announce(&self, presence: Presence) -> Result<(), BusClosed> {
+        self.open()?;
+        tell(&self.shared.presence_readers, &presence.model, &presence);
+        Ok(())
+    }
+
+    async fn presences(&self, model: &SubjectToken) -> Result<PresenceStream, BusClosed> {
+        self.open()?;
+        Ok(PresenceStream::new(listen(&self.shared.presence_readers, model, PRESENCE_CAPACITY)))
     }
 
     fn state(&self) -> watch::Receiver<BusState> {
@@ -221,7 +249,8 @@ impl JobBus for MemoryBus {
         self.shared.state.send_modify(|state| state.connected = false);
         // Streams end once what was sent to them is read.
         self.shared.readers().clear();
-        self.shared.cancel_readers().clear();
+        forget_all(&self.shared.cancel_readers);
+        forget_all(&self.shared.presence_readers);
         self.shared.changed.notify_waiters();
         Ok(())
     }

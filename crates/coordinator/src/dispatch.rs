@@ -326,8 +326,8 @@ impl<B: JobBus> Actor for Dispatch<B> {
 fn refusal(error: &PublishError) -> Reason {
     let code = match error {
         PublishError::TooLarge { .. } => Code::JOB_TOO_LARGE,
-        PublishError::TenantFull { .. } => Code::OVERLOADED,
-        PublishError::Closed(_) => Code::BUS_UNAVAILABLE,
+        PublishError::TenantFull { .. } | PublishError::BusFull => Code::OVERLOADED,
+        PublishError::Unavailable { .. } | PublishError::Closed(_) => Code::BUS_UNAVAILABLE,
     };
     Reason::new(code, error.to_string())
 }

@@ -1,11 +1,14 @@
 //! The queue itself: pure, time comes in with each call.
 
-use super::{DeadJob, MemoryBusOptions};
+use super::MemoryBusOptions;
+use crate::clock::wall_clock_ms;
 use crate::{
-    CheckId, Decision, Job, JobId, LaneId, MAX_JOB_BYTES, PublishError, Published, PullBudget, SubjectToken,
+    CheckId, DeadJob, Decision, Job, JobId, LaneId, MAX_JOB_BYTES, PublishError, Published, PullBudget,
+    SubjectToken,
 };
 use groundline_types::{Code, Reason};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -67,7 +70,8 @@ pub(super) struct Queue {
     per_tenant: BTreeMap<(LaneId, SubjectToken), usize>,
     seen: HashSet<(JobId, u32)>,
     seen_order: VecDeque<(Instant, (JobId, u32))>,
-    dead: VecDeque<DeadJob>,
+    dead: BTreeMap<u64, DeadJob>,
+    next_dead: u64,
     dead_bytes: usize,
 }
 
@@ -82,7 +86,8 @@ impl Queue {
             per_tenant: BTreeMap::new(),
             seen: HashSet::new(),
             seen_order: VecDeque::new(),
-            dead: VecDeque::new(),
+            dead: BTreeMap::new(),
+            next_dead: 1,
             dead_bytes: 0,
         }
     }
@@ -91,8 +96,15 @@ impl Queue {
         self.stored.len()
     }
 
-    pub(super) fn dead(&self) -> impl Iterator<Item = &DeadJob> {
-        self.dead.iter()
+    /// Dead jobs with a number above `after`, oldest first.
+    pub(super) fn dead(&self, after: u64) -> impl Iterator<Item = &DeadJob> {
+        self.dead.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, dead)| dead)
+    }
+
+    pub(super) fn remove_dead(&mut self, sequence: u64) -> Option<DeadJob> {
+        let dead = self.dead.remove(&sequence)?;
+        self.dead_bytes -= bytes_of(&dead);
+        Some(dead)
     }
 
     pub(super) fn publish(&mut self, job: Job, now: Instant) -> Result<Published, PublishError> {
@@ -291,12 +303,26 @@ impl Queue {
     fn bury(&mut self, sequence: u64, reason: Reason) {
         let Some(stored) = self.remove(sequence) else { return };
         tracing::warn!(job = %stored.job.id, code = %reason.code, "a job is dead");
-        self.dead_bytes += stored.job.size_bytes();
-        self.dead.push_back(DeadJob { job: stored.job, reason, history: stored.history });
+        let dead = DeadJob {
+            sequence: self.next_dead,
+            lane: stored.job.lane.clone(),
+            tenant: stored.job.tenant.clone(),
+            job: Some(stored.job),
+            reason,
+            history: stored.history,
+            died_at_ms: wall_clock_ms(),
+        };
+        self.next_dead += 1;
+        self.dead_bytes += bytes_of(&dead);
+        self.dead.insert(dead.sequence, dead);
         while (self.dead.len() > self.options.max_dead_jobs || self.dead_bytes > self.options.max_dead_bytes)
-            && let Some(oldest) = self.dead.pop_front()
+            && let Some(oldest) = self.dead.first_key_value().map(|(sequence, _)| *sequence)
         {
-            self.dead_bytes -= oldest.job.size_bytes();
+            self.remove_dead(oldest);
         }
     }
+}
+
+fn bytes_of(dead: &DeadJob) -> usize {
+    dead.job.as_ref().map_or(0, |job| job.size_bytes())
 }

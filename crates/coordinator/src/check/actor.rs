@@ -186,6 +186,7 @@ impl CheckState {
             tenant: self.setup.tenant.clone(),
             time_left: Duration::ZERO,
             estimated_tokens: work().map(|work| crate::panel::estimated_tokens(work, overhead)).sum(),
+            trace: None,
             texts: JobTexts::intern(work()),
         };
         let submission =

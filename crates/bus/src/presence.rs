@@ -1,0 +1,45 @@
+//! Who serves a model.
+
+use crate::SubjectToken;
+use tokio::sync::mpsc;
+
+/// What a worker says of itself, once a second while it lives.
+///
+/// It is told at most once to whoever listens at that moment: nothing but estimates may depend on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Presence {
+    /// The worker, one name for each life of it.
+    pub worker: SubjectToken,
+    /// Revision of the model that it serves, as in [`crate::LaneId`].
+    pub model: SubjectToken,
+    /// What runs the model, for people: `cpu avx512`, `cuda sm_90`.
+    pub engine: String,
+    /// Schema of the messages that it speaks, such as `1.0`.
+    pub schema: String,
+    /// Whether it takes jobs now.
+    pub is_ready: bool,
+    /// Most estimated tokens that it holds at once.
+    pub capacity_tokens: usize,
+    /// Estimated tokens that it holds now.
+    pub held_tokens: usize,
+    /// Estimated tokens that it gets done in a second while it is busy; 0 while that is not known.
+    pub tokens_per_second: f64,
+}
+
+/// Presences as they arrive. Lossy: a reader that is too slow misses some.
+#[derive(Debug)]
+pub struct PresenceStream {
+    receiver: mpsc::Receiver<Presence>,
+}
+
+impl PresenceStream {
+    /// A stream of what is sent to the other end of `receiver`.
+    pub fn new(receiver: mpsc::Receiver<Presence>) -> Self {
+        Self { receiver }
+    }
+
+    /// The next one; `None` once the bus is closed.
+    pub async fn next(&mut self) -> Option<Presence> {
+        self.receiver.recv().await
+    }
+}
