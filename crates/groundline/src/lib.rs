@@ -57,6 +57,9 @@ pub use groundline_types::{
     Verdict,
 };
 pub use groundline_verdict::VerdictPolicy;
+pub use groundline_verdict::reward::{
+    self, Reward, RewardComponents, RewardProfile, RewardShape, RewardStatus, SentenceReward,
+};
 pub use models::{
     FoundModel, ModelDetails, Verification, describe_model, find_model, list_models, load_model,
     model_folders, verify_model,

@@ -4,6 +4,8 @@
 //! is supported, contradicted or not mentioned, how sure that is and what to do. It is total: reports that are missing, failed or
 //! malformed make sentences unchecked, never supported and never contradicted, and no number is ever NaN.
 //!
+//! [`reward::reward`] turns a result into one number for training.
+//!
 //! Invariant of absence: this crate does not know where reports come from. It depends on `types` alone of this project.
 
 #![forbid(unsafe_code)]
@@ -13,6 +15,7 @@ mod decide;
 mod matrix;
 mod notes;
 mod policy;
+pub mod reward;
 mod sentence;
 
 pub use decide::{Decision, decide};
