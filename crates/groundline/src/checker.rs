@@ -1,14 +1,22 @@
 //! The face of the library: one call from a request to a result.
 
+use crate::any_bus::AnyBus;
 use crate::fingerprint::config_hash;
+use crate::readiness::{NotReady, not_ready};
 use crate::{Config, load_model};
-use groundline_bus::{JobBus, MemoryBus, MemoryBusOptions};
+use groundline_actors::ComponentHealth;
+use groundline_bus::{JobBus, MemoryBus, MemoryBusOptions, SubjectToken};
 use groundline_coordinator::{CheckObserver, Coordinator};
 use groundline_inference::Engine;
 use groundline_types::{CheckRequest, CheckResult, Code, ModelFacts, Problem};
 use groundline_worker::Worker;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+/// The tenant of callers that name none.
+const ANONYMOUS_TENANT: &str = "anonymous";
 
 /// Checks responses, with coordinator, worker and model in this process.
 ///
@@ -22,24 +30,33 @@ pub struct Checker {
 }
 
 struct Inner {
-    engine: Arc<dyn Engine>,
+    facts: ModelFacts,
+    engine_name: String,
     config: Config,
     config_hash: String,
+    workers: Workers,
     parts: OnceCell<Parts>,
+}
+
+/// Where the work is done.
+enum Workers {
+    /// In this process, by this engine.
+    Here(Arc<dyn Engine>),
 }
 
 /// What runs.
 #[derive(Debug)]
 struct Parts {
     coordinator: Coordinator,
+    /// The worker of this process, where there is one.
     worker: Mutex<Option<Worker>>,
-    bus: MemoryBus,
+    bus: AnyBus,
 }
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inner")
-            .field("engine", &self.engine.name())
+            .field("engine", &self.engine_name)
             .field("config_hash", &self.config_hash)
             .finish_non_exhaustive()
     }
@@ -63,8 +80,28 @@ impl Checker {
     /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG).
     pub fn with_engine(engine: Arc<dyn Engine>, config: Config) -> Result<Self, Problem> {
         config.validate()?;
-        let config_hash = config_hash(&config, engine.facts())?;
-        Ok(Self { inner: Arc::new(Inner { engine, config, config_hash, parts: OnceCell::new() }) })
+        let (facts, name) = (engine.facts().clone(), engine.name().to_owned());
+        Self::assemble(facts, name, Workers::Here(engine), config)
+    }
+
+    fn assemble(
+        facts: ModelFacts,
+        engine_name: String,
+        workers: Workers,
+        config: Config,
+    ) -> Result<Self, Problem> {
+        let config_hash = config_hash(&config, &facts)?;
+        let inner = Inner { facts, engine_name, config, config_hash, workers, parts: OnceCell::new() };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Starts the actors now instead of with the first check, so that [`Checker::readiness`] can say that they run.
+    ///
+    /// # Errors
+    /// [`Code::INTERNAL`](groundline_types::Code::INTERNAL) where the system gives no thread,
+    /// [`Code::BUS_UNAVAILABLE`](groundline_types::Code::BUS_UNAVAILABLE) where the bus gives no results.
+    pub async fn start(&self) -> Result<(), Problem> {
+        self.inner.parts.get_or_try_init(|| self.inner.start()).await.map(|_| ())
     }
 
     /// Checks a response against its sources. Dropping the future stops the check.
@@ -93,11 +130,25 @@ impl Checker {
         request: CheckRequest,
         observer: CheckObserver,
     ) -> Result<CheckResult, Problem> {
+        self.check_for(ANONYMOUS_TENANT, request, observer).await
+    }
+
+    /// The same for a tenant: tenants share the workers fairly, and no scores. Anything may be a tenant's name; a name that is
+    /// no token of the bus is hashed.
+    ///
+    /// # Errors
+    /// As [`Checker::check`].
+    pub async fn check_for(
+        &self,
+        tenant: &str,
+        request: CheckRequest,
+        observer: CheckObserver,
+    ) -> Result<CheckResult, Problem> {
         // Refused without starting anything.
         request.validate(&self.inner.config.limits.request())?;
         let parts = self.inner.parts.get_or_try_init(|| self.inner.start()).await?;
         let failed = parts.worker.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Worker::failed);
-        let check = parts.coordinator.check_with(request, observer);
+        let check = parts.coordinator.check_for(SubjectToken::from_name(tenant), request, observer);
         // A worker that was taken away by a shutdown did not fail: the coordinator answers for that.
         let Some(failed) = failed else { return check.await };
         tokio::select! {
@@ -110,14 +161,36 @@ impl Checker {
         }
     }
 
+    /// How the parts in this process are, by name; empty before anything runs.
+    pub fn components(&self) -> BTreeMap<&'static str, ComponentHealth> {
+        let Some(parts) = self.inner.parts.get() else { return BTreeMap::new() };
+        let mut components = parts.coordinator.health().all();
+        if let Some(worker) = parts.worker.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            components.extend(worker.health().all());
+        }
+        components
+    }
+
+    /// What keeps this checker from taking work now; empty when it is ready.
+    pub fn readiness(&self) -> Vec<NotReady> {
+        let Some(parts) = self.inner.parts.get() else {
+            return vec![NotReady { component: "checker", reason: "it has not started" }];
+        };
+        let mut reasons = not_ready(&self.components(), Instant::now());
+        if !parts.bus.is_connected() {
+            reasons.push(NotReady { component: "bus", reason: "it is not connected" });
+        }
+        reasons
+    }
+
     /// What there is to know of the model.
     pub fn facts(&self) -> &ModelFacts {
-        self.inner.engine.facts()
+        &self.inner.facts
     }
 
     /// What computes, such as `cpu-avx512-f32`.
     pub fn engine_name(&self) -> &str {
-        self.inner.engine.name()
+        &self.inner.engine_name
     }
 
     /// The settings.
@@ -139,19 +212,26 @@ impl Checker {
         if let Some(worker) = worker {
             worker.drain().await;
         }
-        // A bus in memory has nothing to send any more; that it is closed already is what is wanted.
-        let _ = parts.bus.clone().drain().await;
+        parts.bus.clone().drain().await;
     }
 }
 
 impl Inner {
     async fn start(&self) -> Result<Parts, Problem> {
-        let bus = MemoryBus::new(MemoryBusOptions::default());
-        let worker =
-            Worker::start(bus.clone(), Arc::clone(&self.engine), self.config.worker.options()).await?;
-        let options = self.config.coordinator_options(&self.config_hash, self.engine.name());
-        let coordinator = Coordinator::start(bus.clone(), self.engine.facts().clone(), options).await?;
-        Ok(Parts { coordinator, worker: Mutex::new(Some(worker)), bus })
+        match &self.workers {
+            Workers::Here(engine) => {
+                let bus = MemoryBus::new(MemoryBusOptions::default());
+                let options = self.config.worker.options();
+                let worker = Worker::start(bus.clone(), Arc::clone(engine), options).await?;
+                let coordinator = self.start_coordinator(bus.clone()).await?;
+                Ok(Parts { coordinator, worker: Mutex::new(Some(worker)), bus: AnyBus::Memory(bus) })
+            }
+        }
+    }
+
+    async fn start_coordinator<B: JobBus>(&self, bus: B) -> Result<Coordinator, Problem> {
+        let options = self.config.coordinator_options(&self.config_hash, &self.engine_name);
+        Coordinator::start(bus, self.facts.clone(), options).await
     }
 }
 

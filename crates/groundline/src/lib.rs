@@ -39,16 +39,19 @@
 
 #![forbid(unsafe_code)]
 
+mod any_bus;
 mod checker;
 mod config;
 mod fingerprint;
 mod models;
+mod readiness;
 
 pub use checker::Checker;
 pub use config::{
     CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, IsaChoice, LimitsConfig,
     MAX_THREADS, ModelConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS, WorkerConfig, default_toml,
 };
+pub use groundline_actors::{ComponentHealth, Condition};
 pub use groundline_coordinator::{CancelToken, CheckObserver, Progress, Stage};
 pub use groundline_detectors::{DetectorOptions, MethodInfo, methods, resolve as resolve_methods};
 pub use groundline_inference::{Comparison, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport};
@@ -64,3 +67,4 @@ pub use models::{
     FoundModel, ModelDetails, Verification, describe_model, find_model, list_models, load_model,
     model_folders, verify_model,
 };
+pub use readiness::{NotReady, PROGRESS_PATIENCE};

@@ -20,7 +20,7 @@ mod verify;
 
 pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
-pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription};
+pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};
 pub use tensor::{Dtype, Tensor};
 pub use tokenizer::PairTokenizer;
 pub use verify::{Comparison, VERIFY_TOLERANCE, VerifyReport};

@@ -1,11 +1,15 @@
 //! A model opened from its folder, ready to score.
 
+mod facts;
+
+pub use facts::read_facts;
+
 use crate::checkpoint::{Checkpoint, ModelFile};
 use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output};
 use crate::deberta::{DebertaConfig, load_weights, parse_config};
 use crate::engine::{Encoded, Engine, Task};
 use crate::tokenizer::PairTokenizer;
-use groundline_types::{Code, Head, ModelFacts, ModelId, NliLabels, Problem, Score, Work};
+use groundline_types::{Code, Head, ModelFacts, ModelId, Problem, Score, Work};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -81,10 +85,8 @@ impl Model {
             config.label_names.clone_from(labels);
         }
         let weights = load_weights(&config, &checkpoint.weights, checkpoint.support.as_ref())?;
-        let labels = NliLabels::from_names(&config.label_names)
-            .map_err(|error| Problem::new(Code::UNKNOWN_LABELS, error.to_string()))?;
-        let max_tokens =
-            config.max_position_embeddings.min(checkpoint.tokenizer_max_tokens.unwrap_or(usize::MAX));
+        let labels = facts::labels_of(&config)?;
+        let max_tokens = facts::max_tokens_of(&checkpoint, &config);
         let cpu = CpuOptions { threads: options.threads, isa: options.isa, ..CpuOptions::default() };
         // Reading the tokenizer, hashing the files and packing the weights take about as long as each other.
         let (tokenizer, revision, encoder) = std::thread::scope(|scope| {
@@ -95,17 +97,7 @@ impl Model {
             (joined(tokenizer.join()), joined(revision.join()), encoder)
         });
         let (tokenizer, encoder) = (Arc::new(tokenizer??), encoder?);
-        let overhead = tokenizer.pair_overhead_tokens();
-        let facts = ModelFacts {
-            id: ModelId { name: name_of(&checkpoint, options)?, revision: revision? },
-            labels,
-            max_tokens,
-            pair_overhead_tokens: overhead,
-            window_tokens: window_tokens(&checkpoint, options, max_tokens)?,
-            has_support_head: checkpoint.support.is_some(),
-            summac_conv_fitted: false,
-            counter: Arc::clone(&tokenizer) as _,
-        };
+        let facts = facts::gather(&checkpoint, options, labels, &tokenizer, revision?)?;
         let engine_name = format!("cpu-{}-f32", encoder.isa());
         let description = describe(&checkpoint, &config, &facts, &engine_name);
         Ok(Self { facts, engine_name, tokenizer, encoder, description, folder: folder.to_owned() })
@@ -204,40 +196,6 @@ fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
 
 fn joined<T>(result: std::thread::Result<T>) -> Result<T, Problem> {
     result.map_err(|_| Problem::new(Code::INTERNAL, "reading a model panicked"))
-}
-
-fn name_of(checkpoint: &Checkpoint, options: &LoadOptions) -> Result<String, Problem> {
-    let given = options.name.clone().or_else(|| checkpoint.groundline.name.clone());
-    let folder = || {
-        let path = std::path::absolute(&checkpoint.folder).unwrap_or_else(|_| checkpoint.folder.clone());
-        path.file_name().map(|name| name.to_string_lossy().into_owned())
-    };
-    let name = given.or_else(folder).unwrap_or_else(|| "model".to_owned());
-    if name.trim().is_empty() {
-        return Err(Problem::new(Code::INVALID_CONFIG, "the name of the model is empty; give it one"));
-    }
-    Ok(name)
-}
-
-/// A window may fill three quarters of what the model reads, so that a claim fits beside it.
-fn window_tokens(
-    checkpoint: &Checkpoint,
-    options: &LoadOptions,
-    max_tokens: usize,
-) -> Result<usize, Problem> {
-    let most = (max_tokens * 3 / 4).max(1);
-    let Some(asked) = options.window_tokens.or(checkpoint.groundline.window_tokens) else {
-        return Ok(DEFAULT_WINDOW_TOKENS.min(most));
-    };
-    if (1..=most).contains(&asked) {
-        return Ok(asked);
-    }
-    Err(Problem::new(
-        Code::INVALID_CONFIG,
-        format!(
-            "window_tokens is {asked}, and with {max_tokens} tokens at once the model takes windows of 1 to {most}"
-        ),
-    ))
 }
 
 fn describe(

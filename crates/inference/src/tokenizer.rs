@@ -53,6 +53,11 @@ impl PairTokenizer {
         Ok(Self { max_tokens, vocab_size, largest_type, pair_overhead: pair.len(), tokenizer })
     }
 
+    /// Longest input in tokens, special tokens included.
+    pub fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
     /// Tokens of special markers around a pair.
     pub fn pair_overhead_tokens(&self) -> usize {
         self.pair_overhead

@@ -208,3 +208,15 @@ fn every_layout_loads_with_every_instruction_set() {
         }
     }
 }
+
+#[test]
+fn facts_read_without_an_engine_are_those_of_the_model() {
+    let options =
+        LoadOptions { window_tokens: Some(50), name: Some("other".into()), ..LoadOptions::default() };
+    let (facts, model) =
+        (read_facts(&mini_folder(), &options).unwrap(), Model::load(&mini_folder(), &options).unwrap());
+    assert_eq!(format!("{facts:?}"), format!("{:?}", model.facts()));
+    assert_eq!(facts.counter.count_tokens("a fact"), model.facts().counter.count_tokens("a fact"));
+    let refused = read_facts(std::path::Path::new("/nonexistent"), &options).unwrap_err();
+    assert_eq!(refused.code, Code::MODEL_NOT_FOUND);
+}
