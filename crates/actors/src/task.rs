@@ -30,6 +30,10 @@ pub enum TaskKind {
     Deadline,
     /// Waits for a role to be given to a new actor.
     Generations,
+    /// Takes checks from their queue.
+    CheckQueue,
+    /// Runs a check of the queue and stores its answer.
+    QueuedCheck,
 }
 
 impl TaskKind {
@@ -46,6 +50,8 @@ impl TaskKind {
             TaskKind::Decide => "decide",
             TaskKind::Deadline => "deadline",
             TaskKind::Generations => "generations",
+            TaskKind::CheckQueue => "check_queue",
+            TaskKind::QueuedCheck => "queued_check",
         }
     }
 }
@@ -57,6 +63,11 @@ pub struct OwnedTask {
 }
 
 impl OwnedTask {
+    /// Whether the task has come to its own end.
+    pub fn is_finished(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Lets the task run to its own end.
     pub fn detach(mut self) {
         self.handle = None;

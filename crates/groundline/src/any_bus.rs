@@ -1,5 +1,6 @@
 //! The bus that a configuration names.
 
+use crate::readiness::NotReady;
 use groundline_bus::{JobBus, MemoryBus};
 
 /// One of the buses there are. Clones are the same bus.
@@ -10,11 +11,13 @@ pub(crate) enum AnyBus {
 }
 
 impl AnyBus {
-    /// Whether jobs go in and out now.
-    pub(crate) fn is_connected(&self) -> bool {
-        match self {
-            AnyBus::Memory(bus) => bus.state().borrow().connected,
-        }
+    /// Why no job goes in and out now, where that is so.
+    pub(crate) fn not_ready(&self) -> Option<NotReady> {
+        let state = match self {
+            AnyBus::Memory(bus) => bus.state(),
+        };
+        let is_connected = state.borrow().connected;
+        (!is_connected).then_some(NotReady { component: "bus", reason: "it is not connected" })
     }
 
     /// Sends what is under way and closes the connection, for all clones of it.

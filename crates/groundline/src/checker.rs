@@ -177,9 +177,7 @@ impl Checker {
             return vec![NotReady { component: "checker", reason: "it has not started" }];
         };
         let mut reasons = not_ready(&self.components(), Instant::now());
-        if !parts.bus.is_connected() {
-            reasons.push(NotReady { component: "bus", reason: "it is not connected" });
-        }
+        reasons.extend(parts.bus.not_ready());
         reasons
     }
 

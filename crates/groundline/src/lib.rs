@@ -40,12 +40,14 @@
 #![forbid(unsafe_code)]
 
 mod any_bus;
+mod async_checks;
 mod checker;
 mod config;
 mod fingerprint;
 mod models;
 mod readiness;
 
+pub use async_checks::{AsyncChecks, AsyncRunner, AsyncStatus};
 pub use checker::Checker;
 pub use config::{
     CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, IsaChoice, LimitsConfig,
