@@ -34,6 +34,16 @@ pub enum TaskKind {
     CheckQueue,
     /// Runs a check of the queue and stores its answer.
     QueuedCheck,
+    /// Keeps a broker as it should be.
+    Keep,
+    /// Sends a decision on a delivery.
+    Settle,
+    /// Moves a job to the dead.
+    Bury,
+    /// Looks for messages that the broker has given up.
+    Janitor,
+    /// Reads from the bus which workers live.
+    Presences,
 }
 
 impl TaskKind {
@@ -52,6 +62,11 @@ impl TaskKind {
             TaskKind::Generations => "generations",
             TaskKind::CheckQueue => "check_queue",
             TaskKind::QueuedCheck => "queued_check",
+            TaskKind::Keep => "keep",
+            TaskKind::Settle => "settle",
+            TaskKind::Bury => "bury",
+            TaskKind::Janitor => "janitor",
+            TaskKind::Presences => "presences",
         }
     }
 }

@@ -28,6 +28,16 @@ impl Incarnation {
         // The standard library seeds its hash maps from the operating system and changes the seed at each call.
         Self(RandomState::new().hash_one("incarnation"))
     }
+
+    #[cfg(feature = "nats")]
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    #[cfg(feature = "nats")]
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0
+    }
 }
 
 impl fmt::Display for Incarnation {
@@ -154,6 +164,28 @@ impl JobTexts {
         });
         debug_assert!(index < 2 * MAX_JOB_ITEMS, "a job holds at most {MAX_JOB_ITEMS} items");
         index as u16
+    }
+
+    /// Texts and the items that point into them; `None` where there are more than a job holds, or where one points beyond.
+    #[cfg(feature = "nats")]
+    pub(crate) fn from_parts(texts: Vec<Arc<str>>, items: Vec<JobItem>) -> Option<Self> {
+        let is_known = |index: u16| usize::from(index) < texts.len();
+        let are_known = items.iter().all(|item| match *item {
+            JobItem::Pair { premise, hypothesis, .. } => is_known(premise) && is_known(hypothesis),
+            JobItem::Embed { text } => is_known(text),
+        });
+        let fits = items.len() <= MAX_JOB_ITEMS && texts.len() <= 2 * MAX_JOB_ITEMS;
+        (are_known && fits).then_some(Self { texts, items })
+    }
+
+    #[cfg(feature = "nats")]
+    pub(crate) fn texts(&self) -> &[Arc<str>] {
+        &self.texts
+    }
+
+    #[cfg(feature = "nats")]
+    pub(crate) fn items(&self) -> &[JobItem] {
+        &self.items
     }
 
     /// Number of items.

@@ -23,8 +23,12 @@ mod error;
 mod job;
 mod job_bus;
 mod memory;
+#[cfg(feature = "nats")]
+mod nats;
 mod presence;
 mod token;
+#[cfg(feature = "nats")]
+mod wire;
 
 pub use check_queue::{Answer, CheckDelivery, CheckQueue, CheckTicket, MAX_CHECK_BYTES};
 pub use dead::{DeadJob, DeadJobs};
@@ -36,5 +40,7 @@ pub use job::{
 };
 pub use job_bus::{BusState, CancelStream, JobBus, Published, PullBudget, ResultStream};
 pub use memory::{MemoryBus, MemoryBusOptions, MemoryCheckQueue, MemoryCheckQueueOptions};
+#[cfg(feature = "nats")]
+pub use nats::{NatsBus, NatsCheckQueue, NatsOptions, NatsStats, NatsStorage, Secret};
 pub use presence::{Presence, PresenceStream};
 pub use token::SubjectToken;

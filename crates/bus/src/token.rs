@@ -15,20 +15,29 @@ pub struct SubjectToken(Arc<str>);
 impl SubjectToken {
     /// The token of `name`: the name itself where it is one, else `h-` and the first 32 hexadecimal digits of its BLAKE3.
     pub fn from_name(name: &str) -> Self {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         // Names that look like a hash are hashed too, so that no name can pose as another one's token.
-        if (1..=MAX_TOKEN_BYTES).contains(&name.len()) && name.bytes().all(allowed) && !name.starts_with("h-")
-        {
+        if is_token(name) && !name.starts_with("h-") {
             return Self(name.into());
         }
         let hash = blake3::hash(name.as_bytes()).to_hex();
         Self(format!("h-{}", &hash[..32]).into())
     }
 
+    /// What is a token already, such as one of another machine's; `None` where it is none.
+    #[cfg(feature = "nats")]
+    pub(crate) fn parse(token: &str) -> Option<Self> {
+        is_token(token).then(|| Self(token.into()))
+    }
+
     /// The token as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+fn is_token(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=MAX_TOKEN_BYTES).contains(&text.len()) && text.bytes().all(allowed)
 }
 
 impl fmt::Display for SubjectToken {

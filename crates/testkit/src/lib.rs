@@ -1,18 +1,27 @@
-//! Test doubles: a toy engine that scores without any model, and a tiny model folder that loads like a real one.
+//! Test doubles: a toy engine that scores without any model, a tiny model folder that loads like a real one, and a real NATS
+//! server for what needs a broker.
 //!
-//! [`ToyEngine`] stands in for a model wherever a test is about what happens around scores: planning, batching, caching,
-//! failing, waiting. [`tiny_model_dir`] is for tests that need a folder on disk. Neither says anything about the quality of real scores.
+//! `ToyEngine` stands in for a model wherever a test is about what happens around scores: planning, batching, caching,
+//! failing, waiting. `tiny_model_dir` is for tests that need a folder on disk. Neither says anything about the quality of real scores.
 //!
 //! Invariant of absence: no product crate depends on this one, except for its tests.
 
 #![forbid(unsafe_code)]
 
 mod gate;
+mod nats_server;
+#[cfg(feature = "engines")]
 mod tiny;
+#[cfg(feature = "engines")]
 mod toy;
+#[cfg(feature = "engines")]
 mod words;
 
 pub use gate::Gate;
+pub use nats_server::{NEWEST_NATS, NatsServer, NatsVersion};
+#[cfg(feature = "engines")]
 pub use tiny::{TINY_VOCAB_SIZE, tiny_model_dir, write_tiny_model};
+#[cfg(feature = "engines")]
 pub use toy::{ToyEngine, ToyHooks, ToyStats};
+#[cfg(feature = "engines")]
 pub use words::WhitespaceCounter;

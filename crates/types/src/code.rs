@@ -63,6 +63,10 @@ codes! {
     JOB_DEAD = "GL3002";
     /// A job is larger than the bus carries.
     JOB_TOO_LARGE = "GL3003";
+    /// The broker is too old, or its streams are not what this program needs and may not be changed.
+    BROKER_UNSUITABLE = "GL3004";
+    /// The broker does not accept these credentials.
+    BROKER_DENIED = "GL3005";
     /// No model was found.
     MODEL_NOT_FOUND = "GL4001";
     /// A model file is missing, truncated or malformed.
@@ -89,10 +93,22 @@ impl Code {
         self.0
     }
 
+    /// The code of this text; `None` where there is none, as where it comes from a later version.
+    pub fn parse(text: &str) -> Option<Self> {
+        Code::ALL.iter().copied().find(|code| code.0 == text)
+    }
+
     /// The process exit status that goes with an error of this code: 2 where the input, the configuration, a limit or the
     /// caller is the cause, 70 otherwise.
     pub fn exit_status(self) -> u8 {
-        let by_caller = matches!(self, Code::DEADLINE | Code::CANCELLED | Code::OVERLOADED);
+        let by_caller = matches!(
+            self,
+            Code::DEADLINE
+                | Code::CANCELLED
+                | Code::OVERLOADED
+                | Code::BROKER_UNSUITABLE
+                | Code::BROKER_DENIED
+        );
         if by_caller || self.0.starts_with("GL1") || self.0.starts_with("GL4") { 2 } else { 70 }
     }
 }
@@ -112,11 +128,7 @@ impl Serialize for Code {
 impl<'de> serde::Deserialize<'de> for Code {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Code::ALL
-            .iter()
-            .copied()
-            .find(|code| code.0 == text)
-            .ok_or_else(|| serde::de::Error::custom(format!("unknown code {text:?}")))
+        Code::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("unknown code {text:?}")))
     }
 }
 

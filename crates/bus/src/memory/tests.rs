@@ -7,8 +7,11 @@ struct Memory(MemoryBus);
 
 impl Backend for Memory {
     type Bus = MemoryBus;
+    const TIMES: Times = Times::ordinary();
+    const LATE_ACKS_COUNT: bool = false;
+    const SEEDS: u64 = 50;
 
-    fn start(times: Times) -> Self {
+    async fn start(times: Times) -> Self {
         Memory(MemoryBus::new(MemoryBusOptions {
             ack_wait_online: times.ack_wait,
             max_deliver: times.max_deliver,
@@ -22,20 +25,17 @@ impl Backend for Memory {
         &self.0
     }
 
-    fn dead(&self) -> Vec<(crate::JobId, groundline_types::Code, usize)> {
-        self.0
-            .dead_jobs()
-            .into_iter()
-            .map(|dead| (dead.job.unwrap().id, dead.reason.code, dead.history.len()))
-            .collect()
+    async fn dead(&self) -> Vec<contract::Dead> {
+        let dead = self.0.dead_jobs().into_iter();
+        dead.map(|dead| (dead.job.unwrap().id, dead.reason.code, dead.history.len())).collect()
     }
 
-    fn stored(&self) -> usize {
+    async fn stored(&self) -> usize {
         self.0.stored_jobs()
     }
 }
 
-contract::contract_suite!(Memory);
+contract::contract_suite!(Memory, start_paused = true);
 
 #[tokio::test(start_paused = true)]
 async fn only_the_newest_dead_jobs_are_kept() {

@@ -1,0 +1,222 @@
+//! The connection to the broker: made, watched, closed.
+
+use super::api::Api;
+use super::options::NatsOptions;
+use super::topology::{MIN_PAYLOAD_BYTES, OLDEST, Version};
+use crate::{BusState, Incarnation};
+use async_nats::jetstream::Context;
+use async_nats::jetstream::context::ContextBuilder;
+use async_nats::{ConnectErrorKind, ConnectOptions, Event};
+use groundline_types::{Code, Problem};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+/// The first pause between two attempts to connect; each further one is twice as long.
+const FIRST_DELAY: Duration = Duration::from_millis(50);
+
+/// What has happened on a connection so far.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) slow_consumers: AtomicU64,
+    pub(super) disconnects: AtomicU64,
+    pub(super) refusals: AtomicU64,
+    pub(super) stalls: AtomicU64,
+    pub(super) malformed: AtomicU64,
+    pub(super) buried: AtomicU64,
+    pub(super) handed_back: AtomicU64,
+    pub(super) lost_news: AtomicU64,
+}
+
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A connection and what is known of it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) api: Api,
+    /// The client's own view of JetStream, for its tables and objects.
+    pub(super) jetstream: Context,
+    pub(super) version: Version,
+    pub(super) state: Arc<watch::Sender<BusState>>,
+    pub(super) counters: Arc<Counters>,
+    is_closed: watch::Receiver<bool>,
+}
+
+impl Connection {
+    /// Connects, trying again while it makes sense and patience lasts, and looks whether the broker will do.
+    pub(super) async fn open(options: &NatsOptions) -> Result<Self, Problem> {
+        options.validate()?;
+        let state = Arc::new(watch::Sender::new(BusState { connected: false, generation: 0 }));
+        let counters = Arc::new(Counters::default());
+        let (closed, is_closed) = watch::channel(false);
+        let give_up = Instant::now() + Duration::from_millis(options.start_patience_ms);
+        let mut attempt = 0;
+        let client = loop {
+            let (state, counters, closed) = (Arc::clone(&state), Arc::clone(&counters), closed.clone());
+            let on_event = move |event| on_event(&event, &state, &counters, &closed);
+            let connecting = client_options(options).await?.event_callback(move |event| {
+                on_event(event);
+                std::future::ready(())
+            });
+            let error = match connecting.connect(options.urls.as_slice()).await {
+                Ok(client) => break client,
+                Err(error) => error,
+            };
+            attempt += 1;
+            let pause = delay(attempt, options.max_reconnect_delay_ms);
+            match error.kind() {
+                ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+                    let message = format!("the broker refuses these credentials: {error}");
+                    return Err(Problem::new(Code::BROKER_DENIED, message));
+                }
+                _ if Instant::now() + pause < give_up => sleep(pause).await,
+                _ => {
+                    let message = format!("the broker cannot be reached after {attempt} attempts: {error}");
+                    return Err(Problem::new(Code::BUS_UNAVAILABLE, message));
+                }
+            }
+        };
+        let api = Api { client, timeout: options.request_timeout() };
+        let version = suitable(&api.client)?;
+        let jetstream = ContextBuilder::new()
+            .timeout(options.request_timeout())
+            .max_ack_inflight(options.max_unconfirmed_jobs)
+            .backpressure_on_inflight(true)
+            .build(api.client.clone());
+        Ok(Self { api, jetstream, version, state, counters, is_closed })
+    }
+
+    /// Sends what is under way and closes. Bounded: a broker that is gone takes nothing any more.
+    pub(super) async fn close(&self, patience: Duration) {
+        let mut is_closed = self.is_closed.clone();
+        let closing = async {
+            if self.api.client.drain().await.is_ok() {
+                // `drain` returns before it is done.
+                let _ = is_closed.wait_for(|closed| *closed).await;
+            }
+        };
+        if timeout(patience, closing).await.is_err() {
+            tracing::warn!("the connection to the broker did not close in time");
+        }
+    }
+}
+
+async fn client_options(options: &NatsOptions) -> Result<ConnectOptions, Problem> {
+    let max_delay_ms = options.max_reconnect_delay_ms;
+    let mut client = ConnectOptions::new()
+        .name(&options.name)
+        .ping_interval(Duration::from_millis(options.ping_interval_ms))
+        .connection_timeout(Duration::from_millis(options.connect_timeout_ms))
+        .request_timeout(Some(options.request_timeout()))
+        .max_reconnects(None)
+        .reconnect_delay_callback(move |attempt| delay(attempt, max_delay_ms))
+        .client_capacity(options.client_capacity)
+        .subscription_capacity(options.subscription_capacity)
+        // One's own answers only: a broker can allow each process its own inboxes and no others.
+        .custom_inbox_prefix(format!("_INBOX.gl.{}", Incarnation::random()))
+        .require_tls(options.tls_required);
+    if let Some(file) = &options.tls_ca_file {
+        client = client.add_root_certificates(file.clone());
+    }
+    if let (Some(certificate), Some(key)) = (&options.tls_cert_file, &options.tls_key_file) {
+        client = client.add_client_certificate(certificate.clone(), key.clone());
+    }
+    if let Some(seed) = &options.nkey_seed {
+        client = client.nkey(seed.reveal().to_owned());
+    }
+    if let Some(token) = &options.token {
+        client = client.token(token.reveal().to_owned());
+    }
+    if let (Some(user), Some(password)) = (&options.user, &options.password) {
+        client = client.user_and_password(user.clone(), password.reveal().to_owned());
+    }
+    if let Some(file) = &options.credentials_file {
+        client = client.credentials_file(file).await.map_err(|error| {
+            Problem::new(Code::INVALID_CONFIG, format!("nats: credentials_file cannot be read: {error}"))
+        })?;
+    }
+    Ok(client)
+}
+
+/// Doubles up to the longest, and half of it is random, so that a restarted broker is not met by everybody at once.
+fn delay(attempt: usize, max_delay_ms: u64) -> Duration {
+    let doubled = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(16));
+    let half = doubled.min(Duration::from_millis(max_delay_ms)) / 2;
+    let random = RandomState::new().hash_one(attempt) % half.as_micros().max(1) as u64;
+    half + Duration::from_micros(random)
+}
+
+fn on_event(
+    event: &Event,
+    state: &watch::Sender<BusState>,
+    counters: &Counters,
+    closed: &watch::Sender<bool>,
+) {
+    match event {
+        Event::Connected => {
+            state.send_modify(|state| {
+                *state = BusState { connected: true, generation: state.generation + 1 };
+            });
+            tracing::info!("connected to the broker");
+        }
+        Event::Disconnected => {
+            count(&counters.disconnects);
+            state.send_modify(|state| state.connected = false);
+            tracing::warn!("the connection to the broker is lost");
+        }
+        Event::Closed => {
+            state.send_modify(|state| state.connected = false);
+            closed.send_replace(true);
+        }
+        // One event for every message that is dropped: a line for each would be a second flood.
+        Event::SlowConsumer(_) => {
+            let before = counters.slow_consumers.fetch_add(1, Ordering::Relaxed);
+            if (before + 1).is_power_of_two() {
+                tracing::warn!(dropped = before + 1, "a reader is too slow, and the client drops messages");
+            }
+        }
+        Event::ServerError(error) => {
+            count(&counters.refusals);
+            tracing::warn!(%error, "the broker reports an error");
+        }
+        Event::ClientError(error) => tracing::warn!(%error, "the client of the broker reports an error"),
+        Event::LameDuckMode => tracing::info!("the broker is about to stop; the client moves on"),
+        Event::Draining => {}
+    }
+}
+
+/// The broker's version, where it will do.
+fn suitable(client: &async_nats::Client) -> Result<Version, Problem> {
+    let info = client.server_info();
+    let unsuitable = |message: String| Problem::new(Code::BROKER_UNSUITABLE, message);
+    let version = Version::parse(&info.version)
+        .ok_or_else(|| unsuitable("the broker does not say which version it is".into()))?;
+    if version < OLDEST {
+        return Err(unsuitable(format!("the broker is of version {version}; {OLDEST} or later is needed")));
+    }
+    if info.max_payload < MIN_PAYLOAD_BYTES {
+        let found = info.max_payload;
+        return Err(unsuitable(format!(
+            "the broker carries messages of {found} bytes; set its max_payload to {MIN_PAYLOAD_BYTES} or more"
+        )));
+    }
+    Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_are_random_and_have_a_bound() {
+        let at = |attempt| delay(attempt, 2000);
+        assert!(at(1) >= Duration::from_millis(25) && at(1) <= Duration::from_millis(50));
+        assert!((4..60).map(at).all(|pause| pause <= Duration::from_secs(2)));
+        assert!((0..20).map(|_| at(10)).collect::<std::collections::BTreeSet<_>>().len() > 1);
+    }
+}

@@ -1,0 +1,218 @@
+//! Decisions on deliveries, on their way to the broker.
+
+use super::Shared;
+use super::headers::{self, Carried};
+use super::receive::{Meta, worn_out};
+use super::{api::ApiError, connection::count, subjects};
+use crate::wire::encode_job;
+use crate::{Decision, DeliveryTicket, Job, LaneId, SubjectToken};
+use async_nats::{Message, Subject};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use groundline_actors::{TaskKind, spawn_task};
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+const ACK: Bytes = Bytes::from_static(b"+ACK");
+const TERMINATE: Bytes = Bytes::from_static(b"+TERM");
+const IN_PROGRESS: Bytes = Bytes::from_static(b"+WPI");
+
+/// How much is on its way that a drain must wait for.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Outgoing {
+    count: Arc<watch::Sender<usize>>,
+}
+
+/// Something on its way; it has arrived, or is given up, when this is dropped.
+#[derive(Debug)]
+pub(super) struct OnItsWay {
+    count: Arc<watch::Sender<usize>>,
+}
+
+impl Outgoing {
+    pub(super) fn begin(&self) -> OnItsWay {
+        self.count.send_modify(|count| *count += 1);
+        OnItsWay { count: Arc::clone(&self.count) }
+    }
+
+    pub(super) async fn wait_until_sent(&self, patience: Duration) {
+        let mut count = self.count.subscribe();
+        if timeout(patience, count.wait_for(|count| *count == 0)).await.is_err() {
+            tracing::warn!("decisions were not sent in time; their jobs are delivered again");
+        }
+    }
+}
+
+impl Drop for OnItsWay {
+    fn drop(&mut self) {
+        self.count.send_modify(|count| *count -= 1);
+    }
+}
+
+/// A delivered message and what is known of it.
+#[derive(Clone)]
+pub(super) struct Received {
+    pub(super) message: Message,
+    pub(super) meta: Meta,
+    pub(super) lane: LaneId,
+    pub(super) tenant: SubjectToken,
+    /// Deliveries that count against the job, of earlier messages of it as well.
+    pub(super) delivered: u32,
+}
+
+impl fmt::Debug for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The message holds users' texts.
+        write!(f, "Received({:?}, {:?})", self.lane, self.meta)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct JobTicket {
+    shared: Arc<Shared>,
+    received: Received,
+    job: Arc<Job>,
+    /// How long the job had waited when it was delivered, and when that was.
+    waited: Duration,
+    delivered_at: Instant,
+    ack_wait: Duration,
+    /// From then on somebody else may have it.
+    mine_until: Mutex<Instant>,
+}
+
+impl JobTicket {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        received: Received,
+        job: Arc<Job>,
+        waited: Duration,
+        ack_wait: Duration,
+    ) -> Self {
+        let delivered_at = Instant::now();
+        let mine_until = Mutex::new(delivered_at + ack_wait);
+        Self { shared, received, job, waited, delivered_at, ack_wait, mine_until }
+    }
+}
+
+impl DeliveryTicket for JobTicket {
+    fn decide(&self, decision: Decision) {
+        let now = Instant::now();
+        let mut mine_until = self.mine_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_mine = now < *mine_until;
+        let (shared, received) = (&self.shared, &self.received);
+        match decision {
+            // It is answered, whoever has it now.
+            Decision::Ack => shared.acknowledge(received),
+            _ if !is_mine => {}
+            Decision::Extend => {
+                *mine_until = now + self.ack_wait;
+                shared.send(received, IN_PROGRESS);
+            }
+            Decision::Retry { after } => {
+                shared.notes.add(received.meta.sequence, received.delivered, "retry");
+                if received.delivered >= shared.options.max_deliver {
+                    shared.bury_and_answer(received.clone(), worn_out());
+                } else {
+                    shared.rest(received, after);
+                }
+            }
+            Decision::HandBack => {
+                let waited = self.waited + (now - self.delivered_at);
+                shared.hand_back(received.clone(), Arc::clone(&self.job), waited);
+            }
+            Decision::Reject(reason) => {
+                shared.notes.add(received.meta.sequence, received.delivered, "rejected");
+                shared.bury(received.clone(), reason);
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Runs something that a drain waits for. Outside of a runtime, as where a process ends, nothing is run: what is undecided is
+    /// delivered again.
+    pub(super) fn run(self: &Arc<Self>, kind: TaskKind, future: impl Future<Output = ()> + Send + 'static) {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        let on_its_way = self.outgoing.begin();
+        let task = async move {
+            future.await;
+            drop(on_its_way);
+        };
+        spawn_task(kind, task).detach();
+    }
+
+    /// Sends a decision: at once where the client has room for it, and as soon as it has otherwise.
+    pub(super) fn send_to(self: &Arc<Self>, reply: Subject, decision: Bytes) {
+        let client = &self.connection.api.client;
+        if client.publish(reply.clone(), decision.clone()).now_or_never().is_some() {
+            return;
+        }
+        let client = client.clone();
+        self.run(TaskKind::Settle, async move {
+            // A client that is closed sends nothing: the job is delivered again.
+            let _ = client.publish(reply, decision).await;
+        });
+    }
+
+    fn send(self: &Arc<Self>, received: &Received, decision: Bytes) {
+        if let Some(reply) = received.message.reply.clone() {
+            self.send_to(reply, decision);
+        }
+    }
+
+    /// Lets the broker deliver a message again, not before `after`.
+    pub(super) fn nak(self: &Arc<Self>, reply: Subject, after: Duration) {
+        let nak = match after.as_nanos() {
+            0 => Bytes::from_static(b"-NAK"),
+            delay => format!("-NAK {{\"delay\": {delay}}}").into(),
+        };
+        self.send_to(reply, nak);
+    }
+
+    pub(super) fn rest(self: &Arc<Self>, received: &Received, after: Duration) {
+        if let Some(reply) = received.message.reply.clone() {
+            self.nak(reply, after);
+        }
+    }
+
+    pub(super) fn acknowledge(self: &Arc<Self>, received: &Received) {
+        self.notes.forget(received.meta.sequence);
+        self.send(received, ACK);
+    }
+
+    pub(super) fn terminate(self: &Arc<Self>, received: &Received) {
+        self.send(received, TERMINATE);
+    }
+
+    /// Puts a new message in the place of one that was not begun, since a broker counts every delivery. Where that is not
+    /// possible, the delivery counts.
+    fn hand_back(self: &Arc<Self>, received: Received, job: Arc<Job>, waited: Duration) {
+        let shared = Arc::clone(self);
+        self.run(TaskKind::Settle, async move {
+            let carried = Carried { delivered: received.delivered.saturating_sub(1), waited };
+            match shared.publish_again(&received, &job, carried).await {
+                Ok(()) => {
+                    count(&shared.connection.counters.handed_back);
+                    shared.acknowledge(&received);
+                }
+                Err(error) => {
+                    tracing::debug!(job = %job.id, "a job is handed back by a counted retry: {error}");
+                    shared.rest(&received, Duration::ZERO);
+                }
+            }
+        });
+    }
+
+    async fn publish_again(&self, received: &Received, job: &Job, carried: Carried) -> Result<(), ApiError> {
+        let id = format!("{}:{}:from-{}", job.id, job.attempt, received.meta.sequence);
+        let headers = headers::for_job(job, subjects::JOBS_STREAM, &id, carried);
+        let subject = subjects::jobs(&received.lane, &received.tenant);
+        self.connection.api.store(subject, headers, encode_job(job)).await.map(drop)
+    }
+}

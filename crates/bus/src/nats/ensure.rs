@@ -1,0 +1,89 @@
+//! Makes the streams and consumers of a broker what they should be.
+
+use super::api::{Api, ApiError, refusal};
+use super::topology::{Difference, Wanted, differences, fixed, merged};
+use groundline_types::{Code, Problem};
+use serde_json::{Value, json};
+
+/// Creates what is missing, changes what may be changed, reads back and compares.
+///
+/// # Errors
+///
+/// `GL3004` where something is otherwise and may not be changed, `GL3001` where the broker does not answer.
+pub(super) async fn ensure(api: &Api, wanted: &Wanted, may_change: bool) -> Result<(), Problem> {
+    let found = match read(api, wanted).await {
+        Ok(found) => found,
+        Err(error) if is_missing(&error) => {
+            if !may_change {
+                return Err(unsuitable(wanted, "it is missing, and this process may not create it"));
+            }
+            write(api, wanted, &wanted.config, "CREATE").await?;
+            read(api, wanted).await.map_err(|error| unanswered(wanted, &error))?
+        }
+        Err(error) => return Err(unanswered(wanted, &error)),
+    };
+    let differing = differences(&wanted.config, &found);
+    if differing.is_empty() {
+        return Ok(());
+    }
+    let unchangeable = fixed(&differing);
+    if !may_change || !unchangeable.is_empty() {
+        let which = if may_change { unchangeable } else { differing.iter().collect() };
+        return Err(unsuitable(wanted, &list(which)));
+    }
+    tracing::info!(what = %wanted.name(), fields = differing.len(), "the broker is set right");
+    write(api, wanted, &merged(&found, &wanted.config), "UPDATE").await?;
+    let found = read(api, wanted).await.map_err(|error| unanswered(wanted, &error))?;
+    let left = differences(&wanted.config, &found);
+    if left.is_empty() { Ok(()) } else { Err(unsuitable(wanted, &list(left.iter().collect()))) }
+}
+
+async fn read(api: &Api, wanted: &Wanted) -> Result<Value, ApiError> {
+    let stream = &wanted.stream;
+    let what = match &wanted.consumer {
+        None => format!("STREAM.INFO.{stream}"),
+        Some(consumer) => format!("CONSUMER.INFO.{stream}.{consumer}"),
+    };
+    let mut info = api.ask(&what, None).await?;
+    Ok(info.get_mut("config").map(Value::take).unwrap_or_default())
+}
+
+async fn write(api: &Api, wanted: &Wanted, config: &Value, verb: &str) -> Result<(), Problem> {
+    let stream = &wanted.stream;
+    let answer = match &wanted.consumer {
+        None => api.ask(&format!("STREAM.{verb}.{stream}"), Some(config)).await,
+        // One subject for both: it creates, or changes what is there.
+        Some(consumer) => {
+            let body = json!({ "stream_name": stream, "config": config });
+            api.ask(&format!("CONSUMER.DURABLE.CREATE.{stream}.{consumer}"), Some(&body)).await
+        }
+    };
+    match answer {
+        Ok(_) => Ok(()),
+        // Somebody else was quicker; what is read back decides.
+        Err(ApiError::Refused { description, .. }) if description.contains("already in use") => Ok(()),
+        Err(error @ ApiError::Refused { .. }) => Err(unsuitable(wanted, &error.to_string())),
+        Err(error) => Err(unanswered(wanted, &error)),
+    }
+}
+
+fn is_missing(error: &ApiError) -> bool {
+    error.is(refusal::STREAM_NOT_FOUND) || error.is(refusal::CONSUMER_NOT_FOUND)
+}
+
+fn list(differences: Vec<&Difference>) -> String {
+    differences.iter().map(|difference| difference.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn unsuitable(wanted: &Wanted, why: &str) -> Problem {
+    Problem::new(Code::BROKER_UNSUITABLE, format!("{}: {why}", wanted.name()))
+}
+
+fn unanswered(wanted: &Wanted, error: &ApiError) -> Problem {
+    let code = match error {
+        ApiError::Refused { .. } => Code::BROKER_UNSUITABLE,
+        _ => Code::BUS_UNAVAILABLE,
+    };
+    let hint = if matches!(error, ApiError::NobodyThere) { "; is JetStream switched on?" } else { "" };
+    Problem::new(code, format!("{}: {error}{hint}", wanted.name()))
+}

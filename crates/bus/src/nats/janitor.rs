@@ -1,0 +1,130 @@
+//! Looks after messages that the broker has given up.
+//!
+//! A message that was delivered as often as is allowed stays in its work queue for ever, and fills it. The broker says so once,
+//! on a subject that the dead stream keeps; whoever reads that first moves the message to the dead. A sweep finds what was said
+//! while there was no dead stream.
+
+use super::Shared;
+use super::api::ApiError;
+use super::bury::Corpse;
+use super::pull::{Queue, ask};
+use super::receive::{Meta, worn_out};
+use super::{subjects, topology};
+use crate::LaneId;
+use async_nats::Message;
+use async_nats::jetstream::message::StreamMessage;
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Most messages taken at once.
+const BATCH: usize = 16;
+/// How long one question for messages waits.
+const WAIT: Duration = Duration::from_secs(5);
+/// Pause where the broker does not answer.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often queues are swept.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// Most messages of one queue that one sweep moves.
+const MAX_SWEPT: usize = 256;
+
+/// What the broker says of a message that was delivered as often as is allowed.
+#[derive(Debug, Deserialize)]
+struct GivenUp {
+    stream_seq: u64,
+    #[serde(default)]
+    deliveries: u32,
+}
+
+/// Looks after one stream for ever.
+pub(super) async fn tend(shared: Arc<Shared>, stream: &'static str) {
+    let wanted = topology::janitor_consumer(&shared.options, stream);
+    let consumer = wanted.consumer.clone().unwrap_or_default();
+    let queue = Queue { stream: subjects::DEAD_STREAM, consumer };
+    let mut sweep_at = Instant::now() + SWEEP_EVERY;
+    loop {
+        let ready = shared.ensure_once(wanted.clone()).await.is_ok();
+        match ask(&shared.connection.api, &queue, BATCH, WAIT).await {
+            Ok(messages) => {
+                for message in messages {
+                    if let Err(error) = shared.clear_away(stream, message).await {
+                        tracing::warn!(stream, "what the broker has given up is left for later: {error}");
+                    }
+                }
+            }
+            Err(_) if ready => sleep(PAUSE).await,
+            Err(_) => sleep(5 * PAUSE).await,
+        }
+        if stream == subjects::JOBS_STREAM && Instant::now() >= sweep_at {
+            sweep_at = Instant::now() + SWEEP_EVERY;
+            for lane in shared.pulled_lanes() {
+                if let Err(error) = shared.sweep(&lane).await {
+                    tracing::debug!("a queue could not be swept: {error}");
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Moves the message that `word` is about. Whatever is left undone is said again by the broker.
+    async fn clear_away(self: &Arc<Self>, stream: &str, word: Message) -> Result<(), ApiError> {
+        if let Ok(given_up) = serde_json::from_slice::<GivenUp>(&word.payload) {
+            let (sequence, deliveries) = (given_up.stream_seq, given_up.deliveries);
+            if let Some(message) = self.message(stream, sequence, None).await? {
+                if stream == subjects::JOBS_STREAM {
+                    self.move_to_dead(message, deliveries).await?;
+                } else {
+                    self.fail_check(message).await?;
+                }
+            }
+        }
+        if let Some(meta) = word.reply.as_deref().and_then(Meta::parse) {
+            self.connection.api.delete_message(subjects::DEAD_STREAM, meta.sequence).await?;
+        }
+        if let Some(reply) = word.reply {
+            let sent = self.connection.api.client.publish(reply, Bytes::from_static(b"+ACK")).await;
+            sent.map_err(|error| ApiError::Broken(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    async fn move_to_dead(&self, message: StreamMessage, deliveries: u32) -> Result<(), ApiError> {
+        let Some((lane, tenant)) = subjects::parse_jobs(&message.subject) else { return Ok(()) };
+        let sequence = message.sequence;
+        self.answer_dead(message.payload.clone(), &worn_out()).await;
+        let corpse = Corpse {
+            sequence,
+            lane,
+            tenant,
+            headers: Some(message.headers),
+            payload: message.payload,
+            history: self.notes.history(sequence, deliveries),
+        };
+        self.copy_to_dead(corpse, worn_out()).await?;
+        self.connection.api.delete_message(subjects::JOBS_STREAM, sequence).await.map(drop)
+    }
+
+    /// A queue with nothing to deliver and nothing in hands must be empty; what is there all the same has been given up.
+    async fn sweep(&self, lane: &LaneId) -> Result<(), ApiError> {
+        let what = format!("CONSUMER.INFO.{}.{}", subjects::JOBS_STREAM, subjects::jobs_consumer(lane));
+        let info = self.connection.api.ask(&what, None).await?;
+        let read = |pointer: &str| info.pointer(pointer).and_then(Value::as_u64);
+        if read("/num_pending") != Some(0) || read("/num_ack_pending") != Some(0) {
+            return Ok(());
+        }
+        let last = read("/delivered/stream_seq").unwrap_or_default();
+        let mut from = 1;
+        for _ in 0..MAX_SWEPT {
+            let subject = subjects::jobs_of(lane);
+            let found = self.message(subjects::JOBS_STREAM, from, Some(&subject)).await?;
+            let Some(message) = found.filter(|message| message.sequence <= last) else { break };
+            from = message.sequence + 1;
+            self.move_to_dead(message, self.options.max_deliver).await?;
+        }
+        Ok(())
+    }
+}
