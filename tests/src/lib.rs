@@ -28,7 +28,7 @@ pub fn groundline_bin() -> &'static Path {
             return path.into();
         }
         let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "groundline-cli"])
+            .args(["build", "--quiet", "--package", "groundline-cli", "--all-features"])
             .current_dir(root())
             .status();
         assert!(status.is_ok_and(|status| status.success()), "cargo build --package groundline-cli failed");

@@ -2,7 +2,7 @@
 
 use crate::{cargo, tidy};
 use anyhow::bail;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What to run.
@@ -31,7 +31,8 @@ struct Step {
 
 /// Runs every step, also after a failed one, and fails at the end if any did.
 ///
-/// No step sets `RUSTFLAGS` or selects packages: either would build the dependencies a second time with other features.
+/// No step but the one called `default` sets `RUSTFLAGS` or selects packages or features: any of that builds dependencies a second
+/// time. That step makes sure of what a newcomer builds first, and only checks it.
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     let ci = in_ci(std::env::var("CI").ok().as_deref());
     let started = Instant::now();
@@ -45,17 +46,21 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
         }
     }));
     if !options.fast {
-        let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        let lint = ["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"];
         steps.push(step("clippy", || tool(root, "clippy", &lint)));
+        steps.push(step("default", || command(root, &["check", "--package", "groundline-cli"])));
     }
+    // Scenarios run the command, and this is the one with every role.
+    let build = ["build", "--workspace", "--all-features", "--bins"];
+    steps.push(step("build", || command(root, &build)));
     let nextest = has_tool(root, "nextest");
     let tests: &[&str] = match (nextest, ci) {
-        (true, true) => &["nextest", "run", "--workspace", "--profile", "ci"],
-        (true, false) => &["nextest", "run", "--workspace"],
-        (false, _) => &["test", "--workspace", "--all-targets"],
+        (true, true) => &["nextest", "run", "--workspace", "--all-features", "--profile", "ci"],
+        (true, false) => &["nextest", "run", "--workspace", "--all-features"],
+        (false, _) => &["test", "--workspace", "--all-features", "--all-targets"],
     };
     steps.push(step("tests", || command(root, tests)));
-    steps.push(step("doctests", || command(root, &["test", "--workspace", "--doc"])));
+    steps.push(step("doctests", || command(root, &["test", "--workspace", "--all-features", "--doc"])));
     if has_tool(root, "deny") {
         let deny = ["deny", "--offline", "check", "bans", "licenses", "sources"];
         steps.push(step("dependencies", || command(root, &deny)));
@@ -91,7 +96,7 @@ fn has_tool(root: &Path, name: &str) -> bool {
 
 fn command(root: &Path, arguments: &[&str]) -> StepOutcome {
     println!("$ cargo {}", arguments.join(" "));
-    match cargo(root).args(arguments).status() {
+    match cargo(root).args(arguments).env("GROUNDLINE_BIN", built_command(root)).status() {
         Ok(status) if status.success() => StepOutcome::Passed,
         Ok(_) => StepOutcome::Failed,
         Err(error) => {
@@ -99,6 +104,12 @@ fn command(root: &Path, arguments: &[&str]) -> StepOutcome {
             StepOutcome::Failed
         }
     }
+}
+
+/// The `groundline` command of the step `build`.
+fn built_command(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    std::path::absolute(target).unwrap_or_else(|_| root.join("target")).join("debug/groundline")
 }
 
 fn summarise(steps: &[Step], took: Duration, ci: bool) -> anyhow::Result<()> {
