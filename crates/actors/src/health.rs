@@ -61,6 +61,20 @@ impl HealthBoard {
         self.component(name).sender.subscribe()
     }
 
+    /// Waits until a component has given up, and says why.
+    pub async fn failed(&self, name: &'static str) -> &'static str {
+        let mut reports = self.watch(name);
+        loop {
+            if let Condition::Failed(why) = reports.borrow_and_update().condition {
+                return why;
+            }
+            // The board keeps the other end, so that waiting ends by a report alone.
+            if reports.changed().await.is_err() {
+                return "its health is unknown";
+            }
+        }
+    }
+
     /// Every component as it is now.
     pub fn all(&self) -> BTreeMap<&'static str, ComponentHealth> {
         let components = self.components.lock().unwrap_or_else(PoisonError::into_inner);

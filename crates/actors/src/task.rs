@@ -34,6 +34,10 @@ pub enum TaskKind {
     CheckQueue,
     /// Runs a check of the queue and stores its answer.
     QueuedCheck,
+    /// Loads a model.
+    LoadModel,
+    /// Listens to signals.
+    Signals,
     /// Keeps a broker as it should be.
     Keep,
     /// Sends a decision on a delivery.
@@ -62,6 +66,8 @@ impl TaskKind {
             TaskKind::Generations => "generations",
             TaskKind::CheckQueue => "check_queue",
             TaskKind::QueuedCheck => "queued_check",
+            TaskKind::LoadModel => "load_model",
+            TaskKind::Signals => "signals",
             TaskKind::Keep => "keep",
             TaskKind::Settle => "settle",
             TaskKind::Bury => "bury",

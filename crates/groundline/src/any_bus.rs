@@ -1,6 +1,8 @@
 //! The bus that a configuration names.
 
 use crate::readiness::NotReady;
+#[cfg(feature = "cluster")]
+use groundline_bus::NatsBus;
 use groundline_bus::{JobBus, MemoryBus};
 
 /// One of the buses there are. Clones are the same bus.
@@ -8,6 +10,9 @@ use groundline_bus::{JobBus, MemoryBus};
 pub(crate) enum AnyBus {
     /// In this process.
     Memory(MemoryBus),
+    /// A broker.
+    #[cfg(feature = "cluster")]
+    Nats(NatsBus),
 }
 
 impl AnyBus {
@@ -15,6 +20,8 @@ impl AnyBus {
     pub(crate) fn not_ready(&self) -> Option<NotReady> {
         let state = match self {
             AnyBus::Memory(bus) => bus.state(),
+            #[cfg(feature = "cluster")]
+            AnyBus::Nats(bus) => bus.state(),
         };
         let is_connected = state.borrow().connected;
         (!is_connected).then_some(NotReady { component: "bus", reason: "it is not connected" })
@@ -25,6 +32,8 @@ impl AnyBus {
         // One that is closed already is what is wanted.
         let _ = match self {
             AnyBus::Memory(bus) => bus.drain().await,
+            #[cfg(feature = "cluster")]
+            AnyBus::Nats(bus) => bus.drain().await,
         };
     }
 }

@@ -10,6 +10,8 @@ use groundline_bus::{
 };
 use groundline_types::{CheckRequest, CheckResult, Code, Lane, Limits, Problem};
 use std::time::Duration;
+#[cfg(feature = "cluster")]
+use {crate::Checker, groundline_bus::NatsCheckQueue};
 
 /// A queue of checks and the table of their answers. Clones are the same queue.
 ///
@@ -38,6 +40,8 @@ pub enum AsyncStatus {
 #[derive(Debug, Clone)]
 enum AnyQueue {
     Memory(MemoryCheckQueue),
+    #[cfg(feature = "cluster")]
+    Nats(NatsCheckQueue),
 }
 
 /// Calls a method of whichever queue it is.
@@ -45,6 +49,8 @@ macro_rules! on_queue {
     ($self:expr, $queue:ident => $call:expr) => {
         match &$self.queue {
             AnyQueue::Memory($queue) => $call,
+            #[cfg(feature = "cluster")]
+            AnyQueue::Nats($queue) => $call,
         }
     };
 }
@@ -54,6 +60,13 @@ impl AsyncChecks {
     pub fn in_memory(limits: Limits) -> Self {
         let queue = MemoryCheckQueue::new(MemoryCheckQueueOptions::default());
         Self { queue: AnyQueue::Memory(queue), limits }
+    }
+
+    /// The durable queue on the broker of a checker; `None` where it has no broker.
+    #[cfg(feature = "cluster")]
+    pub fn of_cluster(checker: &Checker) -> Option<Self> {
+        let queue = AnyQueue::Nats(checker.broker()?.checks());
+        Some(Self { queue, limits: checker.config().limits.request() })
     }
 
     /// Stores a request, as the JSON of `groundline.check/1`, and gives the id to ask for its answer with. The id is random and

@@ -2,9 +2,15 @@
 
 use crate::any_bus::AnyBus;
 use crate::fingerprint::config_hash;
+#[cfg(feature = "cluster")]
+use crate::models::read_model_facts;
 use crate::readiness::{NotReady, not_ready};
 use crate::{Config, load_model};
 use groundline_actors::ComponentHealth;
+#[cfg(feature = "cluster")]
+use groundline_actors::{TaskKind, run_blocking};
+#[cfg(feature = "cluster")]
+use groundline_bus::NatsBus;
 use groundline_bus::{JobBus, MemoryBus, MemoryBusOptions, SubjectToken};
 use groundline_coordinator::{CheckObserver, Coordinator};
 use groundline_inference::Engine;
@@ -17,6 +23,9 @@ use tokio::time::Instant;
 
 /// The tenant of callers that name none.
 const ANONYMOUS_TENANT: &str = "anonymous";
+/// The engine that results name where other processes compute.
+#[cfg(feature = "cluster")]
+const CLUSTER_ENGINE: &str = "cluster";
 
 /// Checks responses, with coordinator, worker and model in this process.
 ///
@@ -42,6 +51,9 @@ struct Inner {
 enum Workers {
     /// In this process, by this engine.
     Here(Arc<dyn Engine>),
+    /// In other processes, reached over a broker.
+    #[cfg(feature = "cluster")]
+    Cluster(NatsBus),
 }
 
 /// What runs.
@@ -82,6 +94,32 @@ impl Checker {
         config.validate()?;
         let (facts, name) = (engine.facts().clone(), engine.name().to_owned());
         Self::assemble(facts, name, Workers::Here(engine), config)
+    }
+
+    /// A checker whose work is done by the workers of a cluster. It reads the model folder that `config` names for its tokenizer
+    /// and its revision, and never its weights; workers with the same folder answer.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG); errors of [`load_model`];
+    /// [`Code::BUS_UNAVAILABLE`](groundline_types::Code::BUS_UNAVAILABLE) and its neighbours where the broker cannot be reached or
+    /// used.
+    #[cfg(feature = "cluster")]
+    pub async fn connect(config: Config) -> Result<Self, Problem> {
+        config.validate()?;
+        let for_model = config.clone();
+        let facts = run_blocking(TaskKind::LoadModel, move || read_model_facts(&for_model)).await;
+        let facts = facts.ok_or_else(|| Problem::new(Code::INTERNAL, "reading the model panicked"))??;
+        let bus = NatsBus::connect(config.nats.options()).await?;
+        Self::assemble(facts, CLUSTER_ENGINE.to_owned(), Workers::Cluster(bus), config)
+    }
+
+    /// The broker, where the work is done by a cluster.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn broker(&self) -> Option<&NatsBus> {
+        match &self.inner.workers {
+            Workers::Here(_) => None,
+            Workers::Cluster(bus) => Some(bus),
+        }
     }
 
     fn assemble(
@@ -171,6 +209,28 @@ impl Checker {
         components
     }
 
+    /// Waits until a part of it has given up after too many failures, and says why: nothing is checked any more, and the process
+    /// should end with [`Code::exit_status`](groundline_types::Code::exit_status). Waits for ever where all is well.
+    pub fn failed(&self) -> impl Future<Output = Problem> + Send + 'static {
+        let inner = Arc::clone(&self.inner);
+        async move {
+            let Some(parts) = inner.parts.get() else { return std::future::pending().await };
+            let board = parts.coordinator.health().clone();
+            let worker =
+                parts.worker.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Worker::failed);
+            // Held no longer: waiting must not keep a checker alive that everyone else has dropped.
+            drop(inner);
+            let coordinator = async { Problem::new(Code::INTERNAL, board.failed("coordinator").await) };
+            match worker {
+                None => coordinator.await,
+                Some(worker) => tokio::select! {
+                    problem = coordinator => problem,
+                    why = worker => Problem::new(Code::INTERNAL, why),
+                },
+            }
+        }
+    }
+
     /// What keeps this checker from taking work now; empty when it is ready.
     pub fn readiness(&self) -> Vec<NotReady> {
         let Some(parts) = self.inner.parts.get() else {
@@ -223,6 +283,11 @@ impl Inner {
                 let worker = Worker::start(bus.clone(), Arc::clone(engine), options).await?;
                 let coordinator = self.start_coordinator(bus.clone()).await?;
                 Ok(Parts { coordinator, worker: Mutex::new(Some(worker)), bus: AnyBus::Memory(bus) })
+            }
+            #[cfg(feature = "cluster")]
+            Workers::Cluster(bus) => {
+                let coordinator = self.start_coordinator(bus.clone()).await?;
+                Ok(Parts { coordinator, worker: Mutex::new(None), bus: AnyBus::Nats(bus.clone()) })
             }
         }
     }

@@ -6,10 +6,12 @@
 
 mod inventory;
 mod layers;
+mod nats;
 mod render;
 
 pub use inventory::{OPTIONS, OptionInfo, SECTIONS};
 pub use layers::ConfigLayers;
+pub use nats::{HiddenText, NatsConfig, StorageChoice};
 pub use render::default_toml;
 
 use groundline_coordinator::CoordinatorOptions;
@@ -42,6 +44,8 @@ pub struct Config {
     pub coordinator: CoordinatorConfig,
     /// The part that forms batches.
     pub worker: WorkerConfig,
+    /// The broker of a cluster.
+    pub nats: NatsConfig,
     /// How results are shown.
     pub output: OutputConfig,
 }
@@ -173,7 +177,12 @@ pub struct CoordinatorConfig {
     pub max_attempts: u32,
     /// How long shutting down waits for running checks.
     pub stop_timeout_ms: u64,
+    /// Checks of the durable queue that this process works on at once.
+    pub queued_checks: u32,
 }
+
+/// As many as keep a few workers busy.
+const DEFAULT_QUEUED_CHECKS: u32 = 16;
 
 impl Default for CoordinatorConfig {
     fn default() -> Self {
@@ -185,6 +194,7 @@ impl Default for CoordinatorConfig {
             resend_after_ms: milliseconds(options.resend_after),
             max_attempts: options.max_attempts,
             stop_timeout_ms: milliseconds(options.stop_timeout),
+            queued_checks: DEFAULT_QUEUED_CHECKS,
         }
     }
 }
@@ -275,6 +285,13 @@ impl ColorMode {
     }
 }
 
+impl CoordinatorConfig {
+    /// How long shutting down waits for running checks.
+    pub fn stop_timeout(&self) -> Duration {
+        Duration::from_millis(self.stop_timeout_ms)
+    }
+}
+
 impl Config {
     /// As the coordinator takes it.
     pub(crate) fn coordinator_options(&self, config_hash: &str, engine_name: &str) -> CoordinatorOptions {
@@ -324,6 +341,7 @@ impl Config {
             ("coordinator.window_jobs", self.coordinator.window_jobs),
             ("coordinator.credit_tokens", self.coordinator.credit_tokens),
             ("coordinator.max_attempts", self.coordinator.max_attempts as usize),
+            ("coordinator.queued_checks", self.coordinator.queued_checks as usize),
             ("worker.held_batches", self.worker.held_batches),
         ];
         if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {

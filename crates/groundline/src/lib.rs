@@ -43,16 +43,23 @@ mod any_bus;
 mod async_checks;
 mod checker;
 mod config;
+#[cfg(feature = "cluster")]
+mod doctor;
 mod fingerprint;
 mod models;
 mod readiness;
+#[cfg(feature = "cluster")]
+mod worker_node;
 
 pub use async_checks::{AsyncChecks, AsyncRunner, AsyncStatus};
 pub use checker::Checker;
 pub use config::{
-    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, IsaChoice, LimitsConfig,
-    MAX_THREADS, ModelConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS, WorkerConfig, default_toml,
+    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, HiddenText, IsaChoice,
+    LimitsConfig, MAX_THREADS, ModelConfig, NatsConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS,
+    StorageChoice, WorkerConfig, default_toml,
 };
+#[cfg(feature = "cluster")]
+pub use doctor::{Finding, Health, diagnose};
 pub use groundline_actors::{ComponentHealth, Condition};
 pub use groundline_coordinator::{CancelToken, CheckObserver, Progress, Stage};
 pub use groundline_detectors::{DetectorOptions, MethodInfo, methods, resolve as resolve_methods};
@@ -70,3 +77,5 @@ pub use models::{
     model_folders, verify_model,
 };
 pub use readiness::{NotReady, PROGRESS_PATIENCE};
+#[cfg(feature = "cluster")]
+pub use worker_node::WorkerNode;

@@ -32,6 +32,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("cache", "Scores of pairs that were asked before."),
     ("coordinator", "The part that takes a response from text to verdict."),
     ("worker", "The part that forms batches for the engine."),
+    ("nats", "The broker of a cluster; `groundline check` and `groundline serve` need none."),
     ("output", "How the command shows results."),
 ];
 
@@ -91,6 +92,48 @@ options! {
     "worker.max_wait_online_ms": "milliseconds", "how long an item waits for others to share its batch, while someone waits for the answer";
     "worker.max_wait_bulk_ms": "milliseconds", "the same for bulk work, as in `groundline check`: fuller batches matter more there";
     "worker.drain_timeout_ms": "milliseconds", "how long shutting down waits for batches that run";
+    "nats.urls" ("GROUNDLINE_NATS_URL"): "list of URLs", "servers of the broker, such as `nats://127.0.0.1:4222` or `tls://…`. The client learns of further ones from the first";
+    "nats.name": "text", "what the broker calls this connection in its listings, so that an operator finds it";
+    "nats.credentials_file": "path", "a file with a user's JWT and seed, as `nsc` writes it; empty: none";
+    "nats.nkey_seed": "seed", "seed of an nkey to log in with; empty: none. Better in the environment than in a file";
+    "nats.token": "text", "a token to log in with; empty: none. Better in the environment than in a file";
+    "nats.user": "text", "name of a user, together with `password`; empty: none";
+    "nats.password": "text", "password of `user`; empty: none. Better in the environment than in a file";
+    "nats.tls_ca_file": "path", "PEM file of the authorities that may have signed the broker's certificate, besides the system's; empty: none";
+    "nats.tls_cert_file": "path", "PEM file of this client's certificate, with `tls_key_file`; empty: none";
+    "nats.tls_key_file": "path", "PEM file of the key of `tls_cert_file`; empty: none";
+    "nats.tls_required": "true or false", "whether to refuse a connection without TLS";
+    "nats.start_patience_ms": "milliseconds", "how long to try to reach the broker at the start";
+    "nats.connect_timeout_ms": "milliseconds", "how long one attempt to connect may take";
+    "nats.request_timeout_ms": "milliseconds", "how long the broker may take to answer a request or to confirm that a job is stored";
+    "nats.ping_interval_ms": "milliseconds", "how often the connection is tried. The client's own default of a minute hides a partition for two";
+    "nats.max_reconnect_delay_ms": "milliseconds", "longest pause between two attempts to connect again; half of it is random";
+    "nats.client_capacity": "messages", "most messages on their way to the socket before senders wait";
+    "nats.subscription_capacity": "messages", "most messages of one subscription that wait for its reader before the client drops some: results are many at once";
+    "nats.max_unconfirmed_jobs": "jobs", "most jobs that are sent and not confirmed yet; further publishers wait";
+    "nats.manages_streams": "true or false", "whether this process may create and change streams. Where not, a difference is an error at the start";
+    "nats.runs_janitor": "true or false", "whether this process looks after jobs that were delivered as often as is allowed. Any number may";
+    "nats.storage": "file or memory", "where jobs are kept. On disk an accepted job survives a restart of the broker; in memory no text of a user touches a disk";
+    "nats.replicas": "1, 3 or 5", "on how many servers of a cluster each stream is kept: 1, 3 or 5";
+    "nats.ack_wait_online_ms": "milliseconds", "how long a delivery of the online lane may stay undecided before it goes to another worker. Workers extend it while they work";
+    "nats.ack_wait_bulk_ms": "milliseconds", "how long a delivery of the bulk lane may stay undecided before it goes to another worker";
+    "nats.ack_wait_check_ms": "milliseconds", "how long a check of the durable queue may stay undecided before it goes to another coordinator";
+    "nats.max_deliver": "deliveries", "how often a job or a check is delivered before it is dead";
+    "nats.max_undecided": "deliveries", "most undecided deliveries of one queue, of all its workers together";
+    "nats.duplicate_window_ms": "milliseconds", "how long an attempt is remembered, so that publishing it twice stores it once";
+    "nats.max_job_age_ms": "milliseconds", "how long a job may wait before the broker drops it. Longer than the longest deadline";
+    "nats.max_jobs": "jobs", "most jobs of all tenants";
+    "nats.max_jobs_per_tenant": "jobs", "most jobs of one tenant, lane and model";
+    "nats.max_job_bytes_total": "bytes", "most bytes of all jobs";
+    "nats.max_dead_age_ms": "milliseconds", "how long a dead job is kept";
+    "nats.max_dead_bytes_total": "bytes", "most bytes of dead jobs; the oldest go first";
+    "nats.max_check_age_ms": "milliseconds", "how long a check of the durable queue may wait";
+    "nats.max_checks_per_tenant": "checks", "most checks of one tenant and lane that wait or run";
+    "nats.max_check_bytes_total": "bytes", "most bytes of all checks, without the bodies that lie in the object store";
+    "nats.max_body_bytes_total": "bytes", "most bytes in the object store";
+    "nats.answer_ttl_ms": "milliseconds", "how long an answer to a check is kept after it was last set";
+    "nats.max_answer_bytes_total": "bytes", "most bytes of all answers";
+    "coordinator.queued_checks": "checks", "checks of the durable queue that one process works on at once. They wait on workers, not on this process";
     "output.color": "auto, always or never", "when to colour. `auto`: on a terminal, unless NO_COLOR is set";
     "output.offsets": "bytes, chars or utf16", "unit of offsets. Bytes of UTF-8 are exact in every language; `chars` suits Python, `utf16` JavaScript and Java";
     "output.width_columns": "columns, 0 = the terminal's, at most 120", "width of the text output. Longer lines are hard to read";

@@ -1,0 +1,83 @@
+//! A worker of a cluster: one engine, and the bus it takes work from.
+
+use crate::any_bus::AnyBus;
+use crate::readiness::{NotReady, not_ready};
+use crate::{Config, load_model};
+use groundline_actors::{ComponentHealth, TaskKind, run_blocking};
+use groundline_bus::NatsBus;
+use groundline_inference::Engine;
+use groundline_types::{Code, ModelFacts, Problem};
+use groundline_worker::Worker;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// One engine that works on the jobs of a cluster.
+#[derive(Debug)]
+pub struct WorkerNode {
+    worker: Worker,
+    bus: AnyBus,
+    facts: ModelFacts,
+    engine_name: String,
+}
+
+impl WorkerNode {
+    /// Loads the model that `config` names, connects to the broker of its section `nats`, and starts to work.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_CONFIG`]; errors of [`load_model`]; [`Code::BUS_UNAVAILABLE`] and its neighbours where the broker cannot be
+    /// reached or used.
+    pub async fn connect(config: Config) -> Result<Self, Problem> {
+        config.validate()?;
+        let for_model = config.clone();
+        let model = run_blocking(TaskKind::LoadModel, move || load_model(&for_model)).await;
+        let model = model.ok_or_else(|| Problem::new(Code::INTERNAL, "loading the model panicked"))??;
+        Self::with_engine(Arc::new(model), &config).await
+    }
+
+    /// The same with any engine, for tests and for engines of one's own.
+    ///
+    /// # Errors
+    /// As [`WorkerNode::connect`], but for the model.
+    pub async fn with_engine(engine: Arc<dyn Engine>, config: &Config) -> Result<Self, Problem> {
+        let bus = NatsBus::connect(config.nats.options()).await?;
+        let (facts, engine_name) = (engine.facts().clone(), engine.name().to_owned());
+        let worker = Worker::start(bus.clone(), engine, config.worker.options()).await?;
+        Ok(Self { worker, bus: AnyBus::Nats(bus), facts, engine_name })
+    }
+
+    /// What there is to know of its model.
+    pub fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    /// What computes, such as `cpu-avx2-f32`.
+    pub fn engine_name(&self) -> &str {
+        &self.engine_name
+    }
+
+    /// How its parts are, by name.
+    pub fn components(&self) -> BTreeMap<&'static str, ComponentHealth> {
+        self.worker.health().all()
+    }
+
+    /// What keeps it from taking work now; empty when it is ready.
+    pub fn readiness(&self) -> Vec<NotReady> {
+        let mut reasons = not_ready(&self.components(), Instant::now());
+        reasons.extend(self.bus.not_ready());
+        reasons
+    }
+
+    /// Waits until it has given up, and says why; the process should end with [`Code::exit_status`] of it.
+    pub fn failed(&self) -> impl Future<Output = Problem> + Send + 'static {
+        let failed = self.worker.failed();
+        async move { Problem::new(Code::INTERNAL, failed.await) }
+    }
+
+    /// Stops in good order: takes no further job, hands back what it has not begun, finishes and answers the rest, and closes the
+    /// connection.
+    pub async fn drain(self) {
+        self.worker.drain().await;
+        self.bus.drain().await;
+    }
+}
