@@ -7,6 +7,7 @@
 
 mod bench;
 mod codegen;
+mod nats_matrix;
 mod test;
 mod tidy;
 
@@ -31,6 +32,8 @@ enum Command {
     Tidy,
     /// Rust from protobuf: written, or compared with what is committed.
     Codegen(codegen::Options),
+    /// Tests of the bus on every version of the NATS server that is supported.
+    NatsMatrix(nats_matrix::Options),
     /// CPU speed side by side with onnxruntime and transformers, in one run.
     BenchCpu(bench::Options),
 }
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let done = repository_root().and_then(|root| match &arguments.command {
         Command::Test(options) => test::run(&root, options),
         Command::Tidy => tidy::command(&root),
+        Command::NatsMatrix(options) => nats_matrix::run(&root, options),
         Command::Codegen(options) => codegen::run(&root, options),
         Command::BenchCpu(options) => bench::run(&root, options),
     });

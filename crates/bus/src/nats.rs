@@ -47,7 +47,7 @@ use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_types::Problem;
 use known::{CancelledChecks, Notes, PublishedJobs};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OnceCell, Semaphore, watch};
@@ -81,6 +81,8 @@ struct Shared {
     unconfirmed: Semaphore,
     /// Estimated tokens of a job, on average of late; 0 before any was seen.
     mean_job_tokens: AtomicU64,
+    /// Whether the broker lets this process publish no jobs, as it may a worker.
+    may_not_publish: AtomicBool,
     answers: OnceCell<Store>,
     bodies: checks::Bodies,
     closed: watch::Sender<bool>,
@@ -128,6 +130,7 @@ impl NatsBus {
             outgoing: Outgoing::default(),
             unconfirmed,
             mean_job_tokens: AtomicU64::new(0),
+            may_not_publish: AtomicBool::new(false),
             answers: OnceCell::new(),
             bodies: checks::Bodies::default(),
             closed: watch::Sender::new(false),

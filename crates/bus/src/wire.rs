@@ -121,3 +121,6 @@ fn reason_from_wire(reason: pb::Reason) -> Reason {
         None => Reason::new(Code::INTERNAL, format!("{}: {}", reason.code, reason.message)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use futures_util::FutureExt as _;
 use groundline_actors::{TaskKind, spawn_task};
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -193,15 +194,24 @@ impl Shared {
     /// Puts a new message in the place of one that was not begun, since a broker counts every delivery. Where that is not
     /// possible, the delivery counts.
     fn hand_back(self: &Arc<Self>, received: Received, job: Arc<Job>, waited: Duration) {
+        if self.may_not_publish.load(Ordering::Relaxed) {
+            return self.rest(&received, Duration::ZERO);
+        }
         let shared = Arc::clone(self);
         self.run(TaskKind::Settle, async move {
             let carried = Carried { delivered: received.delivered.saturating_sub(1), waited };
+            let counters = &shared.connection.counters;
+            let refusals = counters.refusals.load(Ordering::Relaxed);
             match shared.publish_again(&received, &job, carried).await {
                 Ok(()) => {
-                    count(&shared.connection.counters.handed_back);
+                    count(&counters.handed_back);
                     shared.acknowledge(&received);
                 }
                 Err(error) => {
+                    // A broker drops what is not permitted, and says so only on the side.
+                    if error == ApiError::NoAnswer && counters.refusals.load(Ordering::Relaxed) > refusals {
+                        shared.may_not_publish.store(true, Ordering::Relaxed);
+                    }
                     tracing::debug!(job = %job.id, "a job is handed back by a counted retry: {error}");
                     shared.rest(&received, Duration::ZERO);
                 }

@@ -262,3 +262,31 @@ async fn many_jobs_are_confirmed_at_once() {
     assert!(all.iter().all(|stored| *stored == Ok(Published::Stored)));
     assert_eq!(nats.stored().await, 2000);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_may_not_publish_jobs_hands_them_back_counted() {
+    let version = groundline_testkit::NatsVersion::of_tests();
+    let users = r#"authorization { users: [
+        { user: coordinator, password: secret },
+        { user: worker, password: secret, permissions: { publish: { deny: "gl.v1.jobs.>" } } }
+    ] }"#;
+    let server = NatsServer::start_with(version, users);
+    let times = Times { ack_wait: Duration::from_secs(10), max_deliver: 9, ..Nats::TIMES };
+    let with = |user: &str| NatsOptions {
+        user: Some(user.into()),
+        password: Some(Secret::new("secret")),
+        request_timeout_ms: 1000,
+        ..options(&server, times)
+    };
+    let coordinator = NatsBus::connect(with("coordinator")).await.unwrap();
+    let worker = NatsBus::connect(with("worker")).await.unwrap();
+    coordinator.publish(job(0)).await.unwrap();
+    let wait = PullBudget { wait: Duration::from_secs(5), ..budget(1) };
+    for delivered in 1..=3 {
+        let held = worker.pull(&job(0).lane, wait).await.unwrap();
+        assert_eq!(held[0].delivered(), delivered);
+        held.into_iter().for_each(Delivery::hand_back);
+    }
+    assert_eq!(worker.stats().handed_back, 0);
+    assert_eq!(worker.stats().refusals, 1, "it is tried once");
+}
