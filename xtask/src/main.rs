@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod bench;
+mod charts;
 mod codegen;
 mod test;
 mod tidy;
@@ -29,6 +30,8 @@ enum Command {
     Test(test::Options),
     /// House rules: dependency edges, file sizes, banned calls, error pages, dead files.
     Tidy,
+    /// The chart and the files for deploying: linted, rendered, validated, and given to the command itself.
+    Charts,
     /// Rust from protobuf: written, or compared with what is committed.
     Codegen(codegen::Options),
     /// CPU speed side by side with onnxruntime and transformers, in one run.
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let done = repository_root().and_then(|root| match &arguments.command {
         Command::Test(options) => test::run(&root, options),
         Command::Tidy => tidy::command(&root),
+        Command::Charts => charts::check(&root).map_err(Into::into),
         Command::Codegen(options) => codegen::run(&root, options),
         Command::BenchCpu(options) => bench::run(&root, options),
     });

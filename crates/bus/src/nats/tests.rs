@@ -1,5 +1,7 @@
 //! The contract and what only a broker can do wrong, against a real server.
 
+mod rights;
+
 use super::*;
 use crate::contract::{self, Backend, Dead, Times, budget, expect_left, job, me};
 use crate::{JobAnswer, MAX_JOB_BYTES};
