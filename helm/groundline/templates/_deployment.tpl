@@ -151,12 +151,10 @@ spec:
   readOnly: true
 {{- end }}
 {{- end }}
-{{- if eq .role "worker" }}
-{{- if .settings.modelsClaim }}
+{{- if .root.Values.models.claim }}
 - name: models
   mountPath: /models
   readOnly: true
-{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -199,12 +197,10 @@ spec:
     secretName: {{ . }}
 {{- end }}
 {{- end }}
-{{- if eq .role "worker" }}
-{{- with .settings.modelsClaim }}
+{{- with .root.Values.models.claim }}
 - name: models
   persistentVolumeClaim:
     claimName: {{ . }}
     readOnly: true
-{{- end }}
 {{- end }}
 {{- end -}}

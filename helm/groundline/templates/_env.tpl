@@ -12,6 +12,10 @@
 - name: GROUNDLINE_NATS_TLS_CA_FILE
   value: /etc/groundline-nats-ca/ca.crt
 {{- end }}
+{{- if $values.models.claim }}
+- name: GROUNDLINE_MODEL_DIRS
+  value: /models
+{{- end }}
 - name: GROUNDLINE_TELEMETRY_LOG_FORMAT
   value: {{ $values.telemetry.logFormat }}
 {{- with $values.telemetry.otlpEndpoint }}
@@ -44,10 +48,6 @@
   value: "false"
 - name: GROUNDLINE_WORKER_DRAIN_TIMEOUT_MS
   value: {{ $drainMs | quote }}
-{{- if .settings.modelsClaim }}
-- name: GROUNDLINE_MODEL_DIRS
-  value: /models
-{{- end }}
 {{- end }}
 {{- with .settings.extraEnv }}
 {{ toYaml . }}

@@ -93,6 +93,8 @@ def check_pod(name, values, deployment):
     device = at(container, ["resources", "limits"]).get(at(values, ["worker", "gpu", "resourceName"]))
     wants = role == "worker" and at(values, ["worker", "gpu", "enabled"])
     expect(bool(device) == bool(wants), f"{name} has {device} devices")
+    claims = [volume for volume in pod["volumes"] if "persistentVolumeClaim" in volume]
+    expect(bool(claims) == bool(values["models"]["claim"]), f"{name} has {len(claims)} volumes of models")
     mounted = {mount["name"] for mount in container["volumeMounts"]}
     declared = {volume["name"] for volume in pod["volumes"]}
     expect(mounted == declared, f"{name} mounts {mounted} of {declared}")
