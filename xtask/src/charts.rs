@@ -134,21 +134,10 @@ fn configurations_are_accepted(groundline: &Path, out: &Path) -> anyhow::Result<
     Ok(())
 }
 
-/// The variable of every option that a file of defaults has.
+/// The variables that a file of defaults names, one beside each option.
 fn variables(defaults: &str) -> BTreeSet<String> {
-    let (mut section, mut names) = (String::new(), BTreeSet::new());
-    for line in defaults.lines().map(str::trim) {
-        // Options without a default are printed as comments.
-        let line = line.strip_prefix('#').map_or(line, str::trim_start);
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            section = name.replace('.', "_");
-        } else if let Some((key, _)) = line.split_once(" = ")
-            && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-        {
-            names.insert(format!("{PREFIX}{section}_{key}").to_uppercase());
-        }
-    }
-    names
+    let words = defaults.split(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'));
+    words.filter(|word| word.starts_with(PREFIX)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -156,10 +145,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_become_variables_by_section() {
-        let defaults =
-            "[engine]\n# Threads.\nthreads = 0\n\n[gateway.tls]\n# cert_file = \"a file\"\n# Text = more\n";
-        let expected = ["GROUNDLINE_ENGINE_THREADS", "GROUNDLINE_GATEWAY_TLS_CERT_FILE"];
+    fn the_variables_of_options_are_found_in_the_defaults() {
+        let defaults = "[engine]\n# Threads. Environment: GROUNDLINE_ENGINE_THREADS or\n# GROUNDLINE_THREADS.\nthreads = 0\n";
+        let expected = ["GROUNDLINE_ENGINE_THREADS", "GROUNDLINE_THREADS"];
         assert_eq!(variables(defaults), expected.map(str::to_owned).into());
     }
 }
