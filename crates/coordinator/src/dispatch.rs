@@ -331,3 +331,6 @@ fn refusal(error: &PublishError) -> Reason {
     };
     Reason::new(code, error.to_string())
 }
+
+#[cfg(test)]
+mod tests;
