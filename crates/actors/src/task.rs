@@ -48,6 +48,8 @@ pub enum TaskKind {
     Janitor,
     /// Reads from the bus which workers live.
     Presences,
+    /// Checks a response that is still being written.
+    Stream,
 }
 
 impl TaskKind {
@@ -73,6 +75,7 @@ impl TaskKind {
             TaskKind::Bury => "bury",
             TaskKind::Janitor => "janitor",
             TaskKind::Presences => "presences",
+            TaskKind::Stream => "stream",
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::check::{Check, CheckMessage, CheckSetup, Reply, Shared};
 use crate::dispatch::DispatchMessage;
 use crate::observer::Progress;
 use crate::router::RouterMessage;
+use crate::stream::Part;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_bus::SubjectToken;
 use groundline_types::{CheckRequest, Code, Problem, Reason};
@@ -19,6 +20,7 @@ pub(crate) struct Admission {
     pub(crate) number: u64,
     pub(crate) tenant: SubjectToken,
     pub(crate) request: CheckRequest,
+    pub(crate) part: Option<Arc<Part>>,
     pub(crate) progress: Option<watch::Sender<Progress>>,
     pub(crate) reply: Reply,
 }
@@ -55,7 +57,7 @@ pub(crate) struct ChecksState {
 
 impl ChecksState {
     async fn start(&mut self, admission: Admission, supervisor: &ActorRef<ChecksMessage>) {
-        let Admission { number, tenant, request, progress, reply } = admission;
+        let Admission { number, tenant, request, part, progress, reply } = admission;
         let permit = Arc::clone(&self.shared.admission).try_acquire_owned().ok().filter(|_| !self.refusing);
         let Some(permit) = permit else {
             let message = if self.refusing {
@@ -75,6 +77,7 @@ impl ChecksState {
             number,
             tenant,
             request: Arc::new(request),
+            part,
             progress,
             deadline: now.checked_add(Duration::from_millis(deadline_ms)).unwrap_or(now + FAR_AWAY),
             permit: Some(Arc::new(permit)),

@@ -2,11 +2,13 @@
 
 use crate::CoordinatorOptions;
 use crate::cache::ScoreCache;
+use crate::cascade::validate_policies;
 use crate::check::{CheckMessage, Shared};
 use crate::checks::{Admission, Checks, ChecksMessage};
 use crate::dispatch::{Dispatch, DispatchSetup};
 use crate::observer::{CancelToken, CheckObserver};
 use crate::router::{ResultRouter, RouterMessage};
+use crate::stream::Part;
 use groundline_actors::{
     ChildSpec, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage, SupervisorSpec,
 };
@@ -53,6 +55,7 @@ impl Coordinator {
         options: CoordinatorOptions,
     ) -> Result<Self, Problem> {
         options.detectors.validate()?;
+        validate_policies(&options.policies)?;
         let health = HealthBoard::default();
         let (router, dispatch) = (Handle::vacant(), Handle::vacant());
         let setup = DispatchSetup {
@@ -135,9 +138,25 @@ impl Coordinator {
         observer: CheckObserver,
     ) -> Result<CheckResult, Problem> {
         request.validate(&self.inner.shared.options.limits)?;
+        self.run(tenant, request, observer, None).await
+    }
+
+    /// Settings.
+    pub(crate) fn options(&self) -> &CoordinatorOptions {
+        &self.inner.shared.options
+    }
+
+    /// Checks a validated request, or a part of one.
+    pub(crate) async fn run(
+        &self,
+        tenant: SubjectToken,
+        request: CheckRequest,
+        observer: CheckObserver,
+        part: Option<Arc<Part>>,
+    ) -> Result<CheckResult, Problem> {
         let number = self.inner.next_check.fetch_add(1, Ordering::Relaxed);
         let (reply, mut answer) = oneshot::channel();
-        let admission = Admission { number, tenant, request, progress: observer.progress, reply };
+        let admission = Admission { number, tenant, request, part, progress: observer.progress, reply };
         if self.inner.checks.send(ChecksMessage::Start(Box::new(admission))).is_err() {
             return Err(Problem::new(Code::INTERNAL, "the coordinator has stopped"));
         }

@@ -22,6 +22,7 @@
 
 mod assemble;
 mod cache;
+mod cascade;
 mod check;
 mod checks;
 mod coordinator;
@@ -33,7 +34,10 @@ mod options;
 mod panel;
 mod prepare;
 mod router;
+mod stream;
 
+pub use cascade::{resolve_policy, validate_policies};
 pub use coordinator::Coordinator;
 pub use observer::{CancelToken, CheckObserver, Progress, Stage};
 pub use options::CoordinatorOptions;
+pub use stream::{StreamEvent, StreamEvents, StreamInput};

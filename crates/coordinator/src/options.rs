@@ -1,8 +1,9 @@
 //! Settings of a coordinator.
 
 use groundline_detectors::DetectorOptions;
-use groundline_types::Limits;
+use groundline_types::{CascadePolicy, Limits};
 use groundline_verdict::VerdictPolicy;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Settings of a [`crate::Coordinator`].
@@ -12,6 +13,8 @@ pub struct CoordinatorOptions {
     pub detectors: DetectorOptions,
     /// How reports become verdicts.
     pub verdict: VerdictPolicy,
+    /// Policies that requests may name.
+    pub policies: BTreeMap<String, CascadePolicy>,
     /// What a request may hold.
     pub limits: Limits,
     /// Memory for scores of pairs; 0 turns the cache off, but equal pairs that are asked for at once are still scored once.
@@ -40,6 +43,7 @@ impl Default for CoordinatorOptions {
         Self {
             detectors: DetectorOptions::default(),
             verdict: VerdictPolicy::default(),
+            policies: BTreeMap::new(),
             limits: Limits::default(),
             cache_bytes: 64 << 20,
             max_checks: 64,

@@ -1,5 +1,9 @@
 //! The face of the library: one call from a request to a result.
 
+mod stream;
+
+pub use stream::StreamEvents;
+
 use crate::any_bus::AnyBus;
 use crate::fingerprint::config_hash;
 #[cfg(feature = "cluster")]
@@ -191,10 +195,7 @@ impl Checker {
         let Some(failed) = failed else { return check.await };
         tokio::select! {
             biased;
-            why = failed => {
-                let message = format!("the worker has given up ({why}), so that nothing can be scored any more");
-                Err(Problem::new(Code::INTERNAL, message))
-            }
+            why = failed => Err(gave_up(why)),
             answer = check => answer,
         }
     }
@@ -296,6 +297,12 @@ impl Inner {
         let options = self.config.coordinator_options(&self.config_hash, &self.engine_name);
         Coordinator::start(bus, self.facts.clone(), options).await
     }
+}
+
+/// Why nothing is scored any more.
+fn gave_up(why: &str) -> Problem {
+    let message = format!("the worker has given up ({why}), so that nothing can be scored any more");
+    Problem::new(Code::INTERNAL, message)
 }
 
 #[cfg(test)]

@@ -9,18 +9,20 @@ mod layers;
 mod nats;
 mod render;
 
-pub use inventory::{OPTIONS, OptionInfo, SECTIONS};
+pub use inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS};
 pub use layers::ConfigLayers;
 pub use nats::{HiddenText, NatsConfig, StorageChoice};
 pub use render::default_toml;
 
-use groundline_coordinator::CoordinatorOptions;
+use groundline_coordinator::{CoordinatorOptions, validate_policies};
 use groundline_detectors::DetectorOptions;
 use groundline_inference::cpu::Isa;
-use groundline_types::{Code, Limits, OffsetUnit, Problem};
+use groundline_types::{CascadePolicy, Code, Limits, OffsetUnit, Problem};
 use groundline_verdict::VerdictPolicy;
+use groundline_verdict::reward::RewardProfile;
 use groundline_worker::WorkerOptions;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,6 +40,10 @@ pub struct Config {
     pub detectors: DetectorOptions,
     /// How reports become verdicts.
     pub verdict: VerdictPolicy,
+    /// Policies that requests may name: sections `[policies.NAME]`.
+    pub policies: BTreeMap<String, CascadePolicy>,
+    /// How results become rewards.
+    pub reward: RewardProfile,
     /// The pair-score cache.
     pub cache: CacheConfig,
     /// The part that takes a response from text to verdict.
@@ -298,6 +304,7 @@ impl Config {
         CoordinatorOptions {
             detectors: self.detectors.clone(),
             verdict: self.verdict.clone(),
+            policies: self.policies.clone(),
             limits: self.limits.request(),
             cache_bytes: self.cache.bytes,
             max_checks: self.coordinator.max_checks,
@@ -351,7 +358,9 @@ impl Config {
             move |problem: Problem| Problem::new(problem.code, format!("{section}.{}", problem.message))
         };
         self.detectors.validate().map_err(inside("detectors"))?;
-        self.verdict.validate().map_err(inside("verdict"))
+        self.verdict.validate().map_err(inside("verdict"))?;
+        self.reward.validate().map_err(inside("reward"))?;
+        validate_policies(&self.policies)
     }
 }
 

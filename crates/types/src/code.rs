@@ -49,6 +49,8 @@ codes! {
     SENTENCE_CUT = "GL1014";
     /// A claim of the response alone is longer than the model can read.
     CLAIM_TOO_LONG = "GL1015";
+    /// A request's policy did not call for a method, or did: what was decided and why.
+    POLICY_STAGE = "GL1016";
     /// A bug: a part failed that should not fail.
     INTERNAL = "GL2001";
     /// The deadline passed before every claim was checked.
@@ -57,6 +59,8 @@ codes! {
     CANCELLED = "GL2003";
     /// Too many checks are running already.
     OVERLOADED = "GL2004";
+    /// A stream stopped at its first contradiction, as it was asked to; what came behind it is unchecked.
+    STREAM_STOPPED = "GL2005";
     /// The bus refused or lost a job.
     BUS_UNAVAILABLE = "GL3001";
     /// A job was delivered as often as is allowed without an answer.
@@ -106,6 +110,7 @@ impl Code {
             Code::DEADLINE
                 | Code::CANCELLED
                 | Code::OVERLOADED
+                | Code::STREAM_STOPPED
                 | Code::BROKER_UNSUITABLE
                 | Code::BROKER_DENIED
         );

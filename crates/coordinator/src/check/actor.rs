@@ -5,10 +5,11 @@ use super::message::{CheckMessage, CheckSetup, CheckWaiter, Reply};
 use super::work::{Ground, OpenRound, Turn, standing, take_turn};
 use crate::assemble::{Context, assemble};
 use crate::cache::{FlightEnd, Leads};
+use crate::cascade::StageOutcome;
 use crate::dispatch::{DispatchMessage, Submission};
 use crate::observer::{Progress, Stage};
 use crate::panel::Panel;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Asked, Prepared, prepare};
 use crate::router::RouterMessage;
 use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
@@ -110,10 +111,11 @@ impl CheckState {
     }
 
     fn prepare(&self) {
-        let (shared, request) = (Arc::clone(&self.setup.shared), Arc::clone(&self.setup.request));
+        let shared = Arc::clone(&self.setup.shared);
+        let asked = Asked { request: Arc::clone(&self.setup.request), part: self.setup.part.clone() };
         let (tenant, myself) = (self.setup.tenant.clone(), self.myself.clone());
         let work =
-            self.counted(move || prepare(request, &shared.facts, &tenant, &shared.options).map(Box::new));
+            self.counted(move || prepare(&asked, &shared.facts, &tenant, &shared.options).map(Box::new));
         let task = async move {
             let prepared = run_blocking(TaskKind::Prepare, work).await;
             let _ = myself.send_message(CheckMessage::Prepared(prepared));
@@ -130,7 +132,7 @@ impl CheckState {
         self.ground = Some(Arc::new(Ground {
             check: prepared.check,
             facts: prepared.facts,
-            too_long: prepared.too_long,
+            refused: prepared.refused,
             cache: Arc::clone(&self.setup.shared.cache),
             waiter: CheckWaiter { number: self.setup.number, actor: self.myself.clone() },
         }));
@@ -240,6 +242,7 @@ impl CheckState {
             id: self.setup.request.id.clone().unwrap_or_else(|| format!("check-{}", self.setup.number)),
             notes: std::mem::take(&mut self.notes),
             is_foreign: self.is_foreign,
+            stages: StageOutcome::default(),
             usage: Usage { cache_hits: self.machine.tally().cache_hits, ..self.usage },
             timings: Timings {
                 prepare_ms: ms(self.prepared - self.began),
@@ -249,7 +252,8 @@ impl CheckState {
         };
         let (shared, myself, began) = (Arc::clone(&self.setup.shared), self.myself.clone(), self.began);
         let work = self.counted(move || {
-            let reports = panel.into_reports();
+            let (reports, stages) = panel.finish();
+            context.stages = stages;
             context.timings.total_ms = ms(began.elapsed());
             Box::new(assemble(&ground.check, reports, &ground.facts, &shared.options, context))
         });

@@ -8,6 +8,7 @@ use crate::observer::Progress;
 use crate::panel::Panel;
 use crate::prepare::Prepared;
 use crate::router::RouterMessage;
+use crate::stream::Part;
 use groundline_actors::Handle;
 use groundline_bus::{Incarnation, JobId, JobResult, SubjectToken};
 use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem, Reason};
@@ -39,6 +40,8 @@ pub(crate) struct CheckSetup {
     pub(crate) number: u64,
     pub(crate) tenant: SubjectToken,
     pub(crate) request: Arc<CheckRequest>,
+    /// What of it, where it is still being written.
+    pub(crate) part: Option<Arc<Part>>,
     pub(crate) progress: Option<watch::Sender<Progress>>,
     pub(crate) deadline: Instant,
     /// Given back just before the answer is sent: whoever has an answer may ask again at once.

@@ -29,6 +29,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("limits", "What is refused as too large, with GL1005. Nothing is cut in silence."),
     ("detectors", "How methods work."),
     ("verdict", "How scores become verdicts."),
+    ("reward", "How results become rewards for training."),
     ("cache", "Scores of pairs that were asked before."),
     ("coordinator", "The part that takes a response from text to verdict."),
     ("worker", "The part that forms batches for the engine."),
@@ -80,6 +81,8 @@ options! {
     "verdict.actions.partial": "accept, retrieve_more, review or block", "what to do where all that was scored is supported, but not all was scored. What is unchecked never passes by itself";
     "verdict.actions.disagreement": "accept, retrieve_more, review or block", "what to do where everything is supported, but methods disagree strongly";
     "verdict.actions.supported": "accept, retrieve_more, review or block", "what to do where everything was scored and is supported";
+    "reward.profile": "ternary or binary_contradiction", "the formula of a request that names none. `ternary` also tells what is supported from what nobody can verify";
+    "reward.not_mentioned_reward": "reward, -1 to 0", "what a sentence counts that the sources do not mention, in `ternary`. Half as bad as a contradiction: it may be true";
     "cache.bytes": "bytes", "memory for scores of pairs; 0 turns the cache off. 64 MiB hold about 400,000 pairs";
     "coordinator.max_checks": "checks", "checks that run at once; more are refused with GL2004";
     "coordinator.window_jobs": "jobs", "jobs of one check under way at once. One large check leaves room for others";
@@ -140,6 +143,42 @@ options! {
     "output.evidence": "pieces, 0 to 3", "evidence shown under each sentence. The best one nearly always says enough; JSON has all three";
 }
 
+/// The options of every section `[policies.NAME]`; there are as many of them as the user writes, and none by default.
+pub const POLICY_OPTIONS: &[OptionInfo] = &[
+    policy("policies.NAME.always", "list of methods", "methods that every check runs"),
+    policy(
+        "policies.NAME.grey_zone.methods",
+        "list of methods",
+        "methods to run where a sentence's support probability leaves it open",
+    ),
+    policy(
+        "policies.NAME.grey_zone.support_from",
+        "probability, 0 to 1",
+        "where the grey zone begins, 0.3 where absent",
+    ),
+    policy(
+        "policies.NAME.grey_zone.support_to",
+        "probability, 0 to 1",
+        "where the grey zone ends, 0.7 where absent",
+    ),
+    policy(
+        "policies.NAME.audit.methods",
+        "list of methods",
+        "methods to run for a sample of checks; they decide nothing",
+    ),
+    policy("policies.NAME.audit.rate", "share, 0 to 1", "share of checks in the sample, drawn by their id"),
+];
+
+const fn policy(key: &'static str, unit: &'static str, summary: &'static str) -> OptionInfo {
+    OptionInfo { key, summary, unit, shortcut: None }
+}
+
+/// The key of a policy's option with its name left open, such as `policies.NAME.always`, and the name.
+pub(super) fn policy_key(key: &str) -> Option<(String, &str)> {
+    let (name, setting) = key.strip_prefix("policies.")?.split_once('.')?;
+    Some((format!("policies.NAME.{setting}"), name))
+}
+
 /// The option with a key.
 pub(super) fn option(key: &str) -> Option<&'static OptionInfo> {
     OPTIONS.iter().find(|info| info.key == key)
@@ -181,6 +220,17 @@ mod tests {
         let real = defaults().into_iter().map(|(key, _)| key).collect::<BTreeSet<_>>();
         assert_eq!(known, real);
         assert_eq!(known.len(), OPTIONS.len(), "a key is in the inventory twice");
+    }
+
+    #[test]
+    fn the_options_of_policies_are_those_that_a_policy_has() {
+        let keys = POLICY_OPTIONS.iter().map(|info| info.key).collect::<Vec<_>>();
+        let real = groundline_types::CascadePolicy::KEYS.iter().map(|key| format!("policies.NAME.{key}"));
+        assert_eq!(keys, real.collect::<Vec<_>>());
+        assert_eq!(
+            policy_key("policies.fast.audit.rate"),
+            Some(("policies.NAME.audit.rate".to_owned(), "fast"))
+        );
     }
 
     #[test]
