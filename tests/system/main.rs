@@ -8,4 +8,5 @@ mod check;
 mod jsonl;
 mod large;
 mod models;
+mod policies;
 mod stop;
