@@ -9,3 +9,4 @@ mod jsonl;
 mod large;
 mod models;
 mod stop;
+mod telemetry;

@@ -1,11 +1,12 @@
 //! Admits checks, and looks after those that run.
 
-use crate::check::{Check, CheckMessage, CheckSetup, Reply, Shared};
+use crate::check::{Check, CheckMessage, CheckSetup, Observed, Reply, Shared};
 use crate::dispatch::DispatchMessage;
 use crate::observer::Progress;
 use crate::router::RouterMessage;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_bus::SubjectToken;
+use groundline_telemetry::{AdmissionRefusal, Parent, record};
 use groundline_types::{CheckRequest, Code, Problem, Reason};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub(crate) struct Admission {
     pub(crate) tenant: SubjectToken,
     pub(crate) request: CheckRequest,
     pub(crate) progress: Option<watch::Sender<Progress>>,
+    /// The span of the caller.
+    pub(crate) parent: Parent,
     pub(crate) reply: Reply,
 }
 
@@ -55,9 +58,11 @@ pub(crate) struct ChecksState {
 
 impl ChecksState {
     async fn start(&mut self, admission: Admission, supervisor: &ActorRef<ChecksMessage>) {
-        let Admission { number, tenant, request, progress, reply } = admission;
+        let Admission { number, tenant, request, progress, parent, reply } = admission;
         let permit = Arc::clone(&self.shared.admission).try_acquire_owned().ok().filter(|_| !self.refusing);
         let Some(permit) = permit else {
+            let why = if self.refusing { AdmissionRefusal::Stopping } else { AdmissionRefusal::Full };
+            record::check_refused(why);
             let message = if self.refusing {
                 "the coordinator is stopping".to_owned()
             } else {
@@ -71,6 +76,7 @@ impl ChecksState {
             request.deadline_ms.unwrap_or_else(|| request.lane.unwrap_or_default().default_deadline_ms());
         let now = Instant::now();
         let setup = CheckSetup {
+            observed: Observed::begin(&request, &parent),
             shared: Arc::clone(&self.shared),
             number,
             tenant,

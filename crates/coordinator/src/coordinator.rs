@@ -11,6 +11,7 @@ use groundline_actors::{
     ChildSpec, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage, SupervisorSpec,
 };
 use groundline_bus::{Incarnation, JobBus, SubjectToken};
+use groundline_telemetry::Parent;
 use groundline_types::{CheckRequest, CheckResult, Code, ModelFacts, Problem, Reason};
 use ractor::ActorRef;
 use std::sync::Arc;
@@ -137,7 +138,8 @@ impl Coordinator {
         request.validate(&self.inner.shared.options.limits)?;
         let number = self.inner.next_check.fetch_add(1, Ordering::Relaxed);
         let (reply, mut answer) = oneshot::channel();
-        let admission = Admission { number, tenant, request, progress: observer.progress, reply };
+        let parent = Parent::current();
+        let admission = Admission { number, tenant, request, progress: observer.progress, parent, reply };
         if self.inner.checks.send(ChecksMessage::Start(Box::new(admission))).is_err() {
             return Err(Problem::new(Code::INTERNAL, "the coordinator has stopped"));
         }

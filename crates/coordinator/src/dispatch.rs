@@ -6,6 +6,7 @@ use crate::check::CheckMessage;
 use fair::FairQueue;
 use groundline_actors::{Credits, TaskKind, spawn_task};
 use groundline_bus::{BusClosed, CheckId, Job, JobBus, JobId, PublishError, Published, SubjectToken};
+use groundline_telemetry::{PublishEnd, record};
 use groundline_types::{Code, Reason};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +135,9 @@ impl<B: JobBus> DispatchState<B> {
         };
         let (bus, myself) = (self.setup.bus.clone(), self.myself.clone());
         let task = async move {
+            let (lane, sent_at) = (job.lane.lane, Instant::now());
             let published = bus.publish(job).await;
+            record::job_published(lane, publish_end(&published), sent_at.elapsed());
             // A dispatcher that ended meanwhile is followed by one that is told everything again.
             let _ = myself.send_message(DispatchMessage::Published(id, published));
         };
@@ -193,6 +196,7 @@ impl<B: JobBus> DispatchState<B> {
     fn give_up(&mut self, id: JobId, reason: Reason) {
         if let Some(sent) = self.settle(id) {
             tracing::warn!(job = %id, code = %reason.code, "a job is given up");
+            record::job_given_up(reason.code);
             // A check that just ended needs no word.
             let _ = sent.submission.check.send_message(CheckMessage::JobFailed(id, reason));
         }
@@ -203,6 +207,7 @@ impl<B: JobBus> DispatchState<B> {
         let Some(sent) = self.sent.get_mut(&id) else { return };
         sent.attempt += 1;
         tracing::warn!(job = %id, attempt = sent.attempt, "a job is sent again");
+        record::job_resent();
         self.publish(id);
     }
 
@@ -310,6 +315,7 @@ impl<B: JobBus> Actor for Dispatch<B> {
             DispatchMessage::Panic => panic!("the test asked for it"),
         }
         state.send_what_credits_allow();
+        record::dispatch_load(state.queued.len(), state.sent.len());
         Ok(())
     }
 
@@ -320,6 +326,14 @@ impl<B: JobBus> Actor for Dispatch<B> {
         _state: &mut DispatchState<B>,
     ) -> Result<(), ActorProcessingErr> {
         Ok(())
+    }
+}
+
+fn publish_end(published: &Result<Published, PublishError>) -> PublishEnd {
+    match published {
+        Ok(Published::Stored) => PublishEnd::Stored,
+        Ok(Published::Duplicate) => PublishEnd::Duplicate,
+        Err(_) => PublishEnd::Refused,
     }
 }
 

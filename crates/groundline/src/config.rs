@@ -17,6 +17,7 @@ pub use render::default_toml;
 use groundline_coordinator::CoordinatorOptions;
 use groundline_detectors::DetectorOptions;
 use groundline_inference::cpu::Isa;
+use groundline_telemetry::TelemetryOptions;
 use groundline_types::{Code, Limits, OffsetUnit, Problem};
 use groundline_verdict::VerdictPolicy;
 use groundline_worker::WorkerOptions;
@@ -46,6 +47,8 @@ pub struct Config {
     pub worker: WorkerConfig,
     /// The broker of a cluster.
     pub nats: NatsConfig,
+    /// What the process tells of itself.
+    pub telemetry: TelemetryOptions,
     /// How results are shown.
     pub output: OutputConfig,
 }
@@ -351,7 +354,8 @@ impl Config {
             move |problem: Problem| Problem::new(problem.code, format!("{section}.{}", problem.message))
         };
         self.detectors.validate().map_err(inside("detectors"))?;
-        self.verdict.validate().map_err(inside("verdict"))
+        self.verdict.validate().map_err(inside("verdict"))?;
+        self.telemetry.validate().map_err(inside("telemetry"))
     }
 }
 

@@ -64,6 +64,7 @@ pub use groundline_actors::{ComponentHealth, Condition};
 pub use groundline_coordinator::{CancelToken, CheckObserver, Progress, Stage};
 pub use groundline_detectors::{DetectorOptions, MethodInfo, methods, resolve as resolve_methods};
 pub use groundline_inference::{Comparison, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport};
+pub use groundline_telemetry::{LogFormat, TelemetryOptions};
 pub use groundline_types::{
     CheckRequest, CheckResult, Code, Lane, ModelFacts, OffsetUnit, Problem, SentenceResult, Source, Status,
     Verdict,

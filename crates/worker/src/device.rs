@@ -3,11 +3,13 @@
 use crate::batcher::BatcherMessage;
 use groundline_actors::{Condition, Handle, Reporter};
 use groundline_inference::{Encoded, Engine};
+use groundline_telemetry::record;
 use groundline_types::{Code, Problem, Score};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// Batches that a device may have: one runs, one waits. The batcher sends no more.
 pub(crate) const MAX_BATCHES: usize = 2;
@@ -108,7 +110,9 @@ impl Actor for Device {
 /// The thread: ends when its actor does.
 fn run_batches(engine: &dyn Engine, mut inbox: mpsc::Receiver<Batch>, device: &ActorRef<DeviceMessage>) {
     while let Some(batch) = inbox.blocking_recv() {
+        let began = Instant::now();
         let results = BatchResults { batch: batch.id, items: run_guarded(engine, &batch.items) };
+        record::batch_scored(began.elapsed());
         if device.send_message(DeviceMessage::Done(results)).is_err() {
             return;
         }
@@ -125,6 +129,7 @@ fn run_guarded(engine: &dyn Engine, items: &[Encoded]) -> Vec<Result<Score, Prob
     if let Some(results) = run(items) {
         return results;
     }
+    record::engine_fallback();
     tracing::error!(items = items.len(), "the engine failed on a batch; its items are run one by one");
     let failed = || Err(Problem::new(Code::INTERNAL, "the engine failed on this item"));
     items

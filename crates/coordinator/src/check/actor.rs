@@ -12,6 +12,7 @@ use crate::prepare::{Prepared, prepare};
 use crate::router::RouterMessage;
 use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
+use groundline_telemetry::SpanName;
 use groundline_types::{Code, Note, Problem, Reason, Score, Timings, Usage, Work};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::sync::Arc;
@@ -71,6 +72,7 @@ impl CheckState {
             Effect::Conclude => self.conclude(),
             Effect::Reply(answer) => {
                 self.setup.permit = None;
+                self.setup.observed.answered(&answer);
                 if let Some(reply) = self.reply.take() {
                     // A caller that just left is no fault.
                     let _ = reply.send(*answer);
@@ -109,7 +111,8 @@ impl CheckState {
         }
     }
 
-    fn prepare(&self) {
+    fn prepare(&mut self) {
+        self.setup.observed.part(SpanName::Prepare);
         let (shared, request) = (Arc::clone(&self.setup.shared), Arc::clone(&self.setup.request));
         let (tenant, myself) = (self.setup.tenant.clone(), self.myself.clone());
         let work =
@@ -154,6 +157,7 @@ impl CheckState {
     fn run_detectors(&mut self, turn: Turn) {
         self.round = None;
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
+        self.setup.observed.part(SpanName::Detect);
         let work = self.counted(move || Box::new(take_turn(panel, &ground, turn)));
         let myself = self.myself.clone();
         let task = async move {
@@ -165,6 +169,7 @@ impl CheckState {
 
     fn on_turned(&mut self, panel: Panel, round: Option<OpenRound>) {
         self.panel = Some(panel);
+        self.setup.observed.waits();
         let Some(mut round) = round else { return self.step(Event::DetectorsDone) };
         let pairs = round.work.iter().filter(|work| matches!(work, Work::Pair { .. })).count();
         self.usage.pairs += pairs;
@@ -186,7 +191,7 @@ impl CheckState {
             tenant: self.setup.tenant.clone(),
             time_left: Duration::ZERO,
             estimated_tokens: work().map(|work| crate::panel::estimated_tokens(work, overhead)).sum(),
-            trace: None,
+            trace: self.setup.observed.trace(),
             texts: JobTexts::intern(work()),
         };
         let submission =
@@ -234,6 +239,7 @@ impl CheckState {
 
     fn conclude(&mut self) {
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
+        self.setup.observed.part(SpanName::Decide);
         let now = Instant::now();
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let mut context = Context {
@@ -338,7 +344,10 @@ impl Actor for Check {
             }
             CheckMessage::Landed(ends) => state.on_landed(ends),
             CheckMessage::Finish(reason) => state.step(Event::Finish(reason)),
-            CheckMessage::CallerGone => state.step(Event::CallerGone),
+            CheckMessage::CallerGone => {
+                state.setup.observed.caller_gone();
+                state.step(Event::CallerGone);
+            }
             CheckMessage::RouterLost => {
                 state.register();
                 state.step(Event::ResultsLost);

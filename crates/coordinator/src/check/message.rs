@@ -1,5 +1,6 @@
 //! What a check is given and told.
 
+use super::observed::Observed;
 use super::work::OpenRound;
 use crate::CoordinatorOptions;
 use crate::cache::{FlightEnd, ScoreCache, Waiter};
@@ -43,6 +44,8 @@ pub(crate) struct CheckSetup {
     pub(crate) deadline: Instant,
     /// Given back just before the answer is sent: whoever has an answer may ask again at once.
     pub(crate) permit: Option<Permit>,
+    /// What the outside is told of it.
+    pub(crate) observed: Observed,
 }
 
 /// Where the one answer of a check goes.

@@ -33,6 +33,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("coordinator", "The part that takes a response from text to verdict."),
     ("worker", "The part that forms batches for the engine."),
     ("nats", "The broker of a cluster; `groundline check` and `groundline serve` need none."),
+    (
+        "telemetry",
+        "What the roles of a cluster tell of themselves; never text of users. docs/telemetry.md has every name.",
+    ),
     ("output", "How the command shows results."),
 ];
 
@@ -134,6 +138,14 @@ options! {
     "nats.answer_ttl_ms": "milliseconds", "how long an answer to a check is kept after it was last set";
     "nats.max_answer_bytes_total": "bytes", "most bytes of all answers";
     "coordinator.queued_checks": "checks", "checks of the durable queue that one process works on at once. They wait on workers, not on this process";
+    "telemetry.log_filter": "level, or directives with commas between", "what the roles of a cluster log, such as `info,groundline_worker=debug`; RUST_LOG wins. Code that is not Groundline's never logs below `info`: network libraries would print what they send";
+    "telemetry.log_format": "text or json", "how log lines look on standard error. Text for people; JSON where machines collect them";
+    "telemetry.otlp_endpoint": "address, empty = OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere", "where traces, metrics and logs go by OTLP over gRPC, such as http://collector:4317. Nowhere, because nobody asked for it";
+    "telemetry.service_name": "name, empty = OTEL_SERVICE_NAME, else groundline and the role", "the name that traces and metrics carry as service.name";
+    "telemetry.sample_ratio": "share, 0 to 1", "share of traces that are kept where the caller has not decided. All: a check has few spans, and a collector samples better";
+    "telemetry.metrics_interval_ms": "milliseconds, 0 = OTEL_METRIC_EXPORT_INTERVAL, else 60,000", "time between two exports of metrics by OTLP; `/metrics` is always as of now";
+    "telemetry.tenant_labels": "tenants, at most 1000", "tenants that have a label of their own in metrics; all others share `other`. Each costs a server of metrics several time series";
+    "telemetry.flush_timeout_ms": "milliseconds", "how long shutting down waits for telemetry that is not sent yet. Short, because nobody waits for it";
     "output.color": "auto, always or never", "when to colour. `auto`: on a terminal, unless NO_COLOR is set";
     "output.offsets": "bytes, chars or utf16", "unit of offsets. Bytes of UTF-8 are exact in every language; `chars` suits Python, `utf16` JavaScript and Java";
     "output.width_columns": "columns, 0 = the terminal's, at most 120", "width of the text output. Longer lines are hard to read";

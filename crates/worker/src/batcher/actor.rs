@@ -1,11 +1,12 @@
 //! The shell around the pure machine: messages in, effects out.
 
 use super::jobs::{Finished, Jobs};
-use super::machine::{BatchLimits, Item, Machine, Moment};
+use super::machine::{BatchLimits, Closed, Item, Machine, Moment};
 use crate::device::{Batch, BatchResults, DeviceMessage, MAX_BATCHES};
 use groundline_actors::{Condition, Handle, OwnedTask, Reporter, TaskKind, run_blocking, spawn_task};
 use groundline_bus::{CheckId, Delivery, JobAnswer, JobBus, JobResult, SubjectToken};
 use groundline_inference::{Encoded, Engine};
+use groundline_telemetry::{ActiveSpan, DeliveryFate, SpanKey, SpanName, record};
 use groundline_types::{Code, Lane, Outcome, Problem, Reason, Score};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -90,8 +91,8 @@ pub(crate) struct BatcherState<B> {
     started_at: Instant,
     machine: Machine<Encoded>,
     jobs: Jobs,
-    /// The (job, item) of each place of each batch at the device.
-    at_device: BTreeMap<u64, Vec<(u64, usize)>>,
+    /// The batches at the device.
+    at_device: BTreeMap<u64, AtDevice>,
     next_batch: u64,
     /// Answers being sent.
     answering: usize,
@@ -105,6 +106,14 @@ pub(crate) struct BatcherState<B> {
     _cancellations: OwnedTask,
 }
 
+/// A batch at the device.
+struct AtDevice {
+    /// The (job, item) of each of its places.
+    places: Vec<(u64, usize)>,
+    /// Ends with the batch.
+    _span: ActiveSpan,
+}
+
 impl<B: JobBus> BatcherState<B> {
     fn now(&self) -> Moment {
         self.started_at.elapsed()
@@ -114,24 +123,31 @@ impl<B: JobBus> BatcherState<B> {
         for delivery in deliveries {
             let (items, delivered) = (delivery.job().texts.len(), delivery.delivered());
             let (id, attempt) = (delivery.job().id, delivery.job().attempt);
+            let (lane, again) = (delivery.job().lane.lane, delivered > 1);
+            let received = |fate| record::job_received(lane, again, fate);
             if self.is_draining {
+                received(DeliveryFate::HandedBack);
                 delivery.hand_back();
             } else if items == 0 || self.cancelled.contains(&id.check_id()) {
+                received(DeliveryFate::Cancelled);
                 let answer = JobAnswer::Items(vec![Outcome::Failed(cancelled()); items]);
                 self.answer(
                     Finished { result: JobResult { id, attempt, answer }, deliveries: vec![delivery] },
                     None,
                 );
             } else if items > 1 && delivered >= SPLIT_FROM_DELIVERY {
+                received(DeliveryFate::Split);
                 let result = JobResult { id, attempt, answer: JobAnswer::Split };
                 self.answer(Finished { result, deliveries: vec![delivery] }, None);
             } else if delivered >= DEAD_FROM_DELIVERY {
+                received(DeliveryFate::Dead);
                 let reason =
                     Reason::new(Code::JOB_DEAD, "the work was begun more than once and never finished");
                 let answer = JobAnswer::Items(vec![Outcome::Failed(reason.clone()); items]);
                 let result = JobResult { id, attempt, answer };
                 self.answer(Finished { result, deliveries: vec![delivery] }, Some(reason));
             } else {
+                received(DeliveryFate::Accepted);
                 self.encode(delivery);
             }
         }
@@ -172,7 +188,8 @@ impl<B: JobBus> BatcherState<B> {
     }
 
     fn on_scored(&mut self, results: BatchResults) {
-        let places = self.at_device.remove(&results.batch).unwrap_or_default();
+        let batch = self.at_device.remove(&results.batch);
+        let places = batch.map(|batch| batch.places).unwrap_or_default();
         for ((slot, index), result) in places.into_iter().zip(results.items) {
             let outcome = result.map_or_else(|problem| Outcome::Failed(problem.into()), Outcome::Scored);
             self.settle(slot, index, outcome);
@@ -250,7 +267,10 @@ impl<B: JobBus> BatcherState<B> {
 
     fn feed_device(&mut self, now: Moment) {
         while self.at_device.len() < MAX_BATCHES {
-            let Some(items) = self.machine.take(now, self.at_device.is_empty()) else { break };
+            let Some(closed) = self.machine.take(now, self.at_device.is_empty()) else { break };
+            record::batch_closed(closed.reason, closed.items.len(), closed.tokens, closed.longest_wait);
+            let span = self.batch_span(&closed);
+            let items = closed.items;
             let (mut places, mut encoded) =
                 (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
             for item in items {
@@ -264,14 +284,29 @@ impl<B: JobBus> BatcherState<B> {
             self.next_batch += 1;
             // A device between two lives takes this actor down with it, and the bus delivers the jobs again.
             let _ = self.setup.device.send(DeviceMessage::Run(Batch { id, items: encoded }));
-            self.at_device.insert(id, places);
+            self.at_device.insert(id, AtDevice { places, _span: span });
         }
         let condition = if self.jobs.is_empty() { Condition::Idle } else { Condition::Busy };
         self.setup.health.report(condition);
     }
 
+    /// A batch mixes the jobs of many checks: its span is linked to each of theirs.
+    fn batch_span(&self, closed: &Closed<Encoded>) -> ActiveSpan {
+        let jobs = closed.items.iter().filter_map(|item| self.jobs.get(item.job));
+        let span = ActiveSpan::start_linked(
+            SpanName::Batch,
+            jobs.filter_map(|held| held.delivery.job().trace.as_deref()),
+        );
+        span.set(SpanKey::BATCH_ITEMS, closed.items.len());
+        span.set(SpanKey::BATCH_TOKENS, closed.tokens);
+        span.set(SpanKey::BATCH_REASON, closed.reason.as_str());
+        span
+    }
+
     fn publish_room(&self) {
         let (online, bulk) = (self.jobs.tokens(Lane::Online), self.jobs.tokens(Lane::Bulk));
+        record::worker_held_tokens(Lane::Online, online);
+        record::worker_held_tokens(Lane::Bulk, bulk);
         let free = if self.is_draining { 0 } else { self.setup.held_tokens.saturating_sub(online + bulk) };
         let bulk_tokens = if online == 0 {
             free

@@ -89,6 +89,10 @@ impl Jobs {
         of_check.map(mark).collect()
     }
 
+    pub(super) fn get(&self, slot: u64) -> Option<&HeldJob> {
+        self.held.get(&slot)
+    }
+
     pub(super) fn get_mut(&mut self, slot: u64) -> Option<&mut HeldJob> {
         self.held.get_mut(&slot)
     }
