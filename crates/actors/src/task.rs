@@ -48,6 +48,12 @@ pub enum TaskKind {
     Janitor,
     /// Reads from the bus which workers live.
     Presences,
+    /// Serves a port.
+    Serve,
+    /// Reads files again when they change.
+    Reload,
+    /// Reads a large document.
+    Parse,
 }
 
 impl TaskKind {
@@ -73,6 +79,9 @@ impl TaskKind {
             TaskKind::Bury => "bury",
             TaskKind::Janitor => "janitor",
             TaskKind::Presences => "presences",
+            TaskKind::Serve => "serve",
+            TaskKind::Reload => "reload",
+            TaskKind::Parse => "parse",
         }
     }
 }

@@ -4,11 +4,16 @@
 //! unknown key is an error that names the nearest known one. [`OPTIONS`] is the inventory: each option with its unit and
 //! its reason; [`default_toml`] prints it.
 
+mod gateway;
 mod inventory;
 mod layers;
 mod nats;
 mod render;
 
+pub use gateway::{
+    GatewayAdmissionConfig, GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig,
+    GatewayTlsConfig,
+};
 pub use inventory::{OPTIONS, OptionInfo, SECTIONS};
 pub use layers::ConfigLayers;
 pub use nats::{HiddenText, NatsConfig, StorageChoice};
@@ -49,6 +54,8 @@ pub struct Config {
     pub nats: NatsConfig,
     /// What the process tells of itself.
     pub telemetry: TelemetryOptions,
+    /// HTTP and gRPC.
+    pub gateway: GatewayConfig,
     /// How results are shown.
     pub output: OutputConfig,
 }
@@ -353,6 +360,7 @@ impl Config {
         let inside = |section: &'static str| {
             move |problem: Problem| Problem::new(problem.code, format!("{section}.{}", problem.message))
         };
+        self.gateway.validate()?;
         self.detectors.validate().map_err(inside("detectors"))?;
         self.verdict.validate().map_err(inside("verdict"))?;
         self.telemetry.validate().map_err(inside("telemetry"))

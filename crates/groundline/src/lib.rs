@@ -54,9 +54,10 @@ mod worker_node;
 pub use async_checks::{AsyncChecks, AsyncRunner, AsyncStatus};
 pub use checker::Checker;
 pub use config::{
-    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, HiddenText, IsaChoice,
-    LimitsConfig, MAX_THREADS, ModelConfig, NatsConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS,
-    StorageChoice, WorkerConfig, default_toml,
+    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, GatewayAdmissionConfig,
+    GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig, GatewayTlsConfig, HiddenText,
+    IsaChoice, LimitsConfig, MAX_THREADS, ModelConfig, NatsConfig, OPTIONS, OptionInfo, OutputConfig,
+    SECTIONS, StorageChoice, WorkerConfig, default_toml,
 };
 #[cfg(feature = "cluster")]
 pub use doctor::{Finding, Health, diagnose};

@@ -4,8 +4,10 @@ use serde::{Serialize, Serializer};
 
 /// A stable code of an error or note; its meaning never changes, and each has a page `docs/errors/<code>.md`.
 ///
-/// `GL1xxx` input, `GL2xxx` internal, `GL3xxx` bus, `GL4xxx` model and device.
+/// `GL1xxx` input, `GL2xxx` internal, `GL3xxx` bus, `GL4xxx` model and device,
+/// `GL6xxx` the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Code(&'static str);
 
 macro_rules! codes {
@@ -85,6 +87,24 @@ codes! {
     HEAD_MISSING = "GL4008";
     /// SummaC-Conv's layer was fitted to another NLI model than the one loaded.
     FOREIGN_BACKBONE = "GL4009";
+    /// Credentials are missing, unknown or expired.
+    UNAUTHENTICATED = "GL6001";
+    /// The credentials do not allow this.
+    FORBIDDEN = "GL6002";
+    /// The tenant has as much under way, or has sent as much in a while, as it may.
+    TENANT_LIMIT = "GL6003";
+    /// The gateway has as much under way as it takes.
+    GATEWAY_OVERLOADED = "GL6004";
+    /// The gateway is stopping.
+    DRAINING = "GL6005";
+    /// There is no such route, check or method on it.
+    NOT_FOUND = "GL6006";
+    /// A body has a content type that the route does not read.
+    UNSUPPORTED_MEDIA = "GL6007";
+    /// A client took too long to send a body.
+    BODY_TIMEOUT = "GL6008";
+    /// This installation does not offer the route.
+    NOT_OFFERED = "GL6009";
 }
 
 impl Code {
@@ -109,7 +129,8 @@ impl Code {
                 | Code::BROKER_UNSUITABLE
                 | Code::BROKER_DENIED
         );
-        if by_caller || self.0.starts_with("GL1") || self.0.starts_with("GL4") { 2 } else { 70 }
+        let by_caller = by_caller || ["GL1", "GL4", "GL6"].iter().any(|kind| self.0.starts_with(kind));
+        if by_caller { 2 } else { 70 }
     }
 }
 

@@ -64,6 +64,7 @@ pub struct Turn {
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
     /// Someone waits for the answer.
@@ -122,6 +123,9 @@ impl CheckRequest {
     pub fn from_value(value: serde_json::Value) -> Result<Self, Problem> {
         json::from_value(value)
     }
+
+    /// The names that a request's JSON object may have.
+    pub const FIELDS: &'static [&'static str] = json::FIELDS;
 
     /// The JSON value of a request's text, for those who need it besides the request. A name that stands twice in one object
     /// is refused: which of the two was meant cannot be known.

@@ -37,6 +37,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "telemetry",
         "What the roles of a cluster tell of themselves; never text of users. docs/telemetry.md has every name.",
     ),
+    ("gateway", "HTTP and gRPC in front of a checker."),
     ("output", "How the command shows results."),
 ];
 
@@ -146,6 +147,38 @@ options! {
     "telemetry.metrics_interval_ms": "milliseconds, 0 = OTEL_METRIC_EXPORT_INTERVAL, else 60,000", "time between two exports of metrics by OTLP; `/metrics` is always as of now";
     "telemetry.tenant_labels": "tenants, at most 1000", "tenants that have a label of their own in metrics; all others share `other`. Each costs a server of metrics several time series";
     "telemetry.flush_timeout_ms": "milliseconds", "how long shutting down waits for telemetry that is not sent yet. Short, because nobody waits for it";
+    "gateway.listen": "address and port", "where the service listens. This machine alone, until someone decides who may use it";
+    "gateway.admin_listen": "address and port, empty = none", "where /livez, /readyz, /startupz and /metrics are, without credentials. A port of its own, so that it can be kept from those who use the service";
+    "gateway.health_on_main": "true or false", "answer /livez and /readyz on the main port too, for load balancers that know one port. False, because readiness names the parts of the system";
+    "gateway.allow_anonymous": "true or false", "serve without credentials although others than this machine can connect. False: an open service on a network is most likely a mistake";
+    "gateway.keys_file": "file, empty = none", "API keys as hashes, with tenant and scopes; read again when it changes";
+    "gateway.reload_every_ms": "milliseconds", "how often the files of keys and certificates are looked at. A withdrawn key works at most this much longer";
+    "gateway.drain_notice_ms": "milliseconds", "how long to go on serving after /readyz says no. Where load balancers need time to notice; 0 where the orchestrator waits before its signal";
+    "gateway.drain_timeout_ms": "milliseconds", "how long stopping waits for requests under way. Less than the 30 seconds that Kubernetes grants by default";
+    "gateway.jwt.public_key_file": "file, empty = none", "PEM file with the public key that tokens are signed with: RSA (RS256), EC P-256 (ES256) or Ed25519 (EdDSA)";
+    "gateway.jwt.jwks_file": "file, empty = none", "JWKS file with the public keys, picked by a token's `kid`; read again when it changes";
+    "gateway.jwt.issuer": "text", "what a token's `iss` must be";
+    "gateway.jwt.audience": "text", "what a token's `aud` must hold";
+    "gateway.jwt.tenant_claim": "name of a claim", "which claim of a token names the tenant. Scopes are in `scope`, with spaces between";
+    "gateway.tls.cert_file": "file, empty = none", "PEM file with the certificate of the main port and its chain; read again when it changes";
+    "gateway.tls.key_file": "file, empty = none", "PEM file with the private key of the certificate";
+    "gateway.http.max_connections": "connections", "connections open at once; more are closed at once. Below the usual limit of open files times ten";
+    "gateway.http.body_bytes": "bytes", "largest body of a request. A response and sources at their limits fit, with room for JSON's escapes";
+    "gateway.http.header_timeout_ms": "milliseconds", "how long a client may take for the head of a request, and how long a connection may stay unused";
+    "gateway.http.body_timeout_ms": "milliseconds", "how long a client may take for a body";
+    "gateway.http.max_items": "requests", "most requests in one call";
+    "gateway.http.items_at_once": "requests", "how many items of one call are checked at once, so that one call does not take every place";
+    "gateway.http.max_deadline_ms": "milliseconds", "longest `deadline_ms` that a request may ask for";
+    "gateway.admission.in_flight_tokens": "tokens of 4 bytes", "size of all requests under way together; more are refused with 503. Bounds memory: 64 MB of bodies";
+    "gateway.admission.tenant_in_flight_tokens": "tokens of 4 bytes", "size of one tenant's requests under way; more are refused with 429. A quarter of all, so that one tenant leaves room for others";
+    "gateway.admission.tenant_tokens_per_second": "tokens of 4 bytes a second, 0 = any", "how much a tenant may send a second on average";
+    "gateway.admission.tenant_burst_tokens": "tokens of 4 bytes, 0 = ten seconds' worth", "how much a tenant may send at once after a pause";
+    "gateway.reward.concurrency": "calls", "reward calls that are worked on at once; the others wait, because trainers treat a refusal as a lost sample";
+    "gateway.reward.max_waiting_tokens": "tokens of 4 bytes", "size of all reward calls that wait; more are refused with 503. Thousands of samples";
+    "gateway.reward.deadline_ms": "milliseconds", "when a reward call is answered with what there is. Below the 180 seconds after which OpenRLHF gives up and asks again";
+    "gateway.reward.fallback": "reward, -1 to 1", "reward of a sample that could not be scored, where the trainer needs a number; it is flagged. In the middle: neither punished nor praised";
+    "gateway.reward.profile": "ternary or binary_contradiction", "formula of the reward where a caller names none. `ternary` tells false, unsupported and supported apart";
+    "gateway.reward.not_mentioned_reward": "reward, -1 to 0", "what a sentence counts in `ternary` that the sources do not mention. Half as bad as a false one, and never a gain";
     "output.color": "auto, always or never", "when to colour. `auto`: on a terminal, unless NO_COLOR is set";
     "output.offsets": "bytes, chars or utf16", "unit of offsets. Bytes of UTF-8 are exact in every language; `chars` suits Python, `utf16` JavaScript and Java";
     "output.width_columns": "columns, 0 = the terminal's, at most 120", "width of the text output. Longer lines are hard to read";

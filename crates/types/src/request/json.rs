@@ -4,7 +4,7 @@ use super::{CheckRequest, Lane, Source, Turn};
 use crate::{Code, OffsetUnit, Problem, nearest_name};
 use serde_json::{Map, Value};
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "id",
     "response",
     "source",

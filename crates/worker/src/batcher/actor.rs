@@ -357,6 +357,8 @@ impl<B: JobBus> Actor for Batcher<B> {
             is_draining: false,
         };
         state.publish_room();
+        // It can take jobs from here on, whether or not one ever comes.
+        state.setup.health.report(Condition::Idle);
         Ok(state)
     }
 
