@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod check;
+mod cluster;
 mod jsonl;
 mod large;
 mod models;

@@ -8,6 +8,7 @@
 mod bench;
 mod codegen;
 mod nats_matrix;
+mod sim;
 mod test;
 mod tidy;
 
@@ -34,6 +35,8 @@ enum Command {
     Codegen(codegen::Options),
     /// Tests of the bus on every version of the NATS server that is supported.
     NatsMatrix(nats_matrix::Options),
+    /// Whole clusters under faults, on a simulated network and clock; a seed that fails is named and can be replayed.
+    Sim(sim::Options),
     /// CPU speed side by side with onnxruntime and transformers, in one run.
     BenchCpu(bench::Options),
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::command(&root),
         Command::NatsMatrix(options) => nats_matrix::run(&root, options),
         Command::Codegen(options) => codegen::run(&root, options),
+        Command::Sim(options) => sim::run(&root, options),
         Command::BenchCpu(options) => bench::run(&root, options),
     });
     match done {

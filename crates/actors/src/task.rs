@@ -12,6 +12,10 @@ pub enum TaskKind {
     Pull,
     /// Turns the texts of a job into tokens.
     Encode,
+    /// Scores a batch.
+    Score,
+    /// Tells the cluster what a worker is and can do.
+    Presence,
     /// Sends the answer to a job.
     Answer,
     /// Sends a job.
@@ -55,6 +59,8 @@ impl TaskKind {
         match self {
             TaskKind::Pull => "pull",
             TaskKind::Encode => "encode",
+            TaskKind::Score => "score",
+            TaskKind::Presence => "presence",
             TaskKind::Answer => "answer",
             TaskKind::Publish => "publish",
             TaskKind::Results => "results",
@@ -120,6 +126,16 @@ pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let run = move || std::panic::catch_unwind(AssertUnwindSafe(work)).ok();
+    #[cfg(feature = "sim")]
+    if let Some(takes) = crate::simulate::pace(kind) {
+        // As on a thread, the end comes later than the start.
+        if takes.is_zero() {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::time::sleep(takes).await;
+        }
+        return run();
+    }
     let value = tokio::task::spawn_blocking(run).await.ok().flatten();
     if value.is_none() {
         tracing::error!(kind = kind.name(), "a blocking task panicked");

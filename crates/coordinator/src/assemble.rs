@@ -55,6 +55,13 @@ pub(crate) fn assemble(
         timings: context.timings,
         matrix: decision.matrix,
     };
+    #[cfg(test)]
+    let result = match result.coverage {
+        Some(_) if crate::simulation::is_planted(crate::simulation::Bug::ClaimCoverage) => {
+            CheckResult { coverage: Some(1.0), ..result }
+        }
+        _ => result,
+    };
     let source_text =
         |id: &str| check.sources.iter().find(|source| &*source.id == id).map(|source| &*source.text);
     result.with_offsets(check.request.offsets.unwrap_or_default(), &check.request.response, source_text)

@@ -197,6 +197,7 @@ async fn watch_parts(
 ) {
     loop {
         let message = tokio::select! {
+            biased;
             changed = router.changed() => changed.map(|()| ChecksMessage::RouterLost),
             changed = dispatch.changed() => changed.map(|()| ChecksMessage::DispatchLost),
         };

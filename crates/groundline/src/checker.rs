@@ -192,8 +192,9 @@ impl Checker {
         tokio::select! {
             biased;
             why = failed => {
-                let message = format!("the worker has given up ({why}), so that nothing can be scored any more");
-                Err(Problem::new(Code::INTERNAL, message))
+                let Problem { code, message } = why;
+                let message = format!("the worker has given up ({message}), so that nothing can be scored any more");
+                Err(Problem::new(code, message))
             }
             answer = check => answer,
         }
@@ -215,17 +216,16 @@ impl Checker {
         let inner = Arc::clone(&self.inner);
         async move {
             let Some(parts) = inner.parts.get() else { return std::future::pending().await };
-            let board = parts.coordinator.health().clone();
+            let coordinator = parts.coordinator.failed();
             let worker =
                 parts.worker.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Worker::failed);
             // Held no longer: waiting must not keep a checker alive that everyone else has dropped.
             drop(inner);
-            let coordinator = async { Problem::new(Code::INTERNAL, board.failed("coordinator").await) };
             match worker {
                 None => coordinator.await,
                 Some(worker) => tokio::select! {
                     problem = coordinator => problem,
-                    why = worker => Problem::new(Code::INTERNAL, why),
+                    problem = worker => problem,
                 },
             }
         }
@@ -238,6 +238,10 @@ impl Checker {
         };
         let mut reasons = not_ready(&self.components(), Instant::now());
         reasons.extend(parts.bus.not_ready());
+        let is_alone = parts.worker.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        if is_alone && parts.coordinator.ready_workers() == 0 {
+            reasons.push(NotReady { component: "workers", reason: "no live worker serves the model" });
+        }
         reasons
     }
 

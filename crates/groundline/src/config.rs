@@ -171,6 +171,10 @@ pub struct CoordinatorConfig {
     pub window_jobs: usize,
     /// Estimated tokens of all jobs under way at once.
     pub credit_tokens: usize,
+    /// How long a job may wait behind others, by what workers say they get done; that replaces `credit_tokens` once they do.
+    pub target_queue_ms: u64,
+    /// How long jobs wait for any worker to be there before they are given up; 0: until their deadline.
+    pub no_worker_timeout_ms: u64,
     /// How long a job may stay unanswered before it is sent again.
     pub resend_after_ms: u64,
     /// How often a job is sent before it is given up.
@@ -191,6 +195,8 @@ impl Default for CoordinatorConfig {
             max_checks: options.max_checks,
             window_jobs: options.window_jobs,
             credit_tokens: options.credit_tokens,
+            target_queue_ms: milliseconds(options.target_queue),
+            no_worker_timeout_ms: options.no_worker_timeout.map_or(0, milliseconds),
             resend_after_ms: milliseconds(options.resend_after),
             max_attempts: options.max_attempts,
             stop_timeout_ms: milliseconds(options.stop_timeout),
@@ -303,6 +309,10 @@ impl Config {
             max_checks: self.coordinator.max_checks,
             window_jobs: self.coordinator.window_jobs,
             credit_tokens: self.coordinator.credit_tokens,
+            target_queue: Duration::from_millis(self.coordinator.target_queue_ms),
+            no_worker_timeout: Some(self.coordinator.no_worker_timeout_ms)
+                .filter(|timeout_ms| *timeout_ms > 0)
+                .map(Duration::from_millis),
             resend_after: Duration::from_millis(self.coordinator.resend_after_ms),
             max_attempts: self.coordinator.max_attempts,
             stop_timeout: Duration::from_millis(self.coordinator.stop_timeout_ms),

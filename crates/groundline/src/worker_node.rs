@@ -70,8 +70,7 @@ impl WorkerNode {
 
     /// Waits until it has given up, and says why; the process should end with [`Code::exit_status`] of it.
     pub fn failed(&self) -> impl Future<Output = Problem> + Send + 'static {
-        let failed = self.worker.failed();
-        async move { Problem::new(Code::INTERNAL, failed.await) }
+        self.worker.failed()
     }
 
     /// Stops in good order: takes no further job, hands back what it has not begun, finishes and answers the rest, and closes the

@@ -67,6 +67,8 @@ codes! {
     BROKER_UNSUITABLE = "GL3004";
     /// The broker does not accept these credentials.
     BROKER_DENIED = "GL3005";
+    /// No live worker serves the model.
+    NO_WORKER = "GL3010";
     /// No model was found.
     MODEL_NOT_FOUND = "GL4001";
     /// A model file is missing, truncated or malformed.
@@ -85,6 +87,8 @@ codes! {
     HEAD_MISSING = "GL4008";
     /// SummaC-Conv's layer was fitted to another NLI model than the one loaded.
     FOREIGN_BACKBONE = "GL4009";
+    /// The device that scores is lost for this process: its driver answers nothing any more.
+    DEVICE_LOST = "GL4010";
 }
 
 impl Code {
@@ -99,8 +103,11 @@ impl Code {
     }
 
     /// The process exit status that goes with an error of this code: 2 where the input, the configuration, a limit or the
-    /// caller is the cause, 70 otherwise.
+    /// caller is the cause, 75 where only a new process can use the device again, 70 otherwise.
     pub fn exit_status(self) -> u8 {
+        if self == Code::DEVICE_LOST {
+            return 75;
+        }
         let by_caller = matches!(
             self,
             Code::DEADLINE
@@ -158,7 +165,13 @@ mod tests {
     #[test]
     fn only_faults_of_groundline_itself_end_as_internal_errors() {
         let internal = Code::ALL.iter().filter(|code| code.exit_status() == 70).map(|code| code.as_str());
-        assert_eq!(internal.collect::<Vec<_>>(), ["GL2001", "GL3001", "GL3002", "GL3003"]);
+        assert_eq!(internal.collect::<Vec<_>>(), ["GL2001", "GL3001", "GL3002", "GL3003", "GL3010"]);
+    }
+
+    #[test]
+    fn a_lost_device_asks_for_a_new_process() {
+        let again = Code::ALL.iter().filter(|code| code.exit_status() == 75).collect::<Vec<_>>();
+        assert_eq!(again, [&Code::DEVICE_LOST]);
     }
 
     #[test]

@@ -142,6 +142,10 @@ impl CheckState {
     }
 
     fn arm_deadline(&mut self, at: Instant) {
+        #[cfg(test)]
+        if crate::simulation::is_planted(crate::simulation::Bug::NoDeadline) {
+            return;
+        }
         let myself = self.myself.clone();
         let task = async move {
             tokio::time::sleep_until(at).await;
@@ -343,6 +347,7 @@ impl Actor for Check {
                 state.register();
                 state.step(Event::ResultsLost);
             }
+            CheckMessage::ResultsLost => state.step(Event::ResultsLost),
             CheckMessage::DispatchLost => state.step(Event::DispatchLost),
             CheckMessage::Concluded(Some(result)) => state.step(Event::Concluded(result)),
             CheckMessage::Concluded(None) => state.step(broken("making the verdict")),

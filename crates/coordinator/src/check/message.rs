@@ -84,8 +84,10 @@ pub(crate) enum CheckMessage {
     Finish(Reason),
     /// Nobody waits for the answer any more.
     CallerGone,
-    /// The router was started again.
+    /// The router was started again, and knows no check.
     RouterLost,
+    /// Results may have been lost on their way.
+    ResultsLost,
     /// The dispatcher was started again.
     DispatchLost,
     /// The verdict is made; `None`: that failed.
