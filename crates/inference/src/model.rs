@@ -5,7 +5,7 @@ mod facts;
 pub use facts::read_facts;
 
 use crate::checkpoint::{Checkpoint, ModelFile};
-use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output};
+use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output, PhaseTimes};
 use crate::deberta::{DebertaConfig, load_weights, parse_config};
 use crate::engine::{Encoded, Engine, Task};
 use crate::tokenizer::PairTokenizer;
@@ -106,6 +106,11 @@ impl Model {
     /// What the model is.
     pub fn describe(&self) -> &ModelDescription {
         &self.description
+    }
+
+    /// Time that a batch takes on one thread, by phase; see [`CpuEncoder::profile`].
+    pub fn profile(&self, batch: &[Encoded], rounds: usize) -> PhaseTimes {
+        self.encoder.profile(batch, rounds)
     }
 
     fn score(&self, item: &Encoded, output: Output) -> Result<Score, Problem> {

@@ -1,9 +1,10 @@
 //! The engine's face: options, outputs, and running a batch over the pool.
 
-use super::forward::run_group;
+use super::forward::{run_group, time_group};
 use super::isa::Isa;
 use super::kernels::Kernels;
 use super::model::Model;
+use super::phases::{PhaseTimes, fastest};
 use super::pool::POOL;
 use super::schedule::groups;
 use super::tables::LONGEST_SEQUENCE;
@@ -121,6 +122,22 @@ impl CpuEncoder {
             outputs[index] = Some(output);
         }
         outputs.into_iter().map(|output| output.unwrap_or(Output::Failed)).collect()
+    }
+
+    /// Time that a batch takes on the calling thread, by phase. Every group is computed `rounds` times and each stretch of
+    /// work counts with its shortest time, so that other load on the machine shows little.
+    pub fn profile(&self, batch: &[Encoded], rounds: usize) -> PhaseTimes {
+        let runnable: Vec<usize> = (0..batch.len()).filter(|&n| self.check(&batch[n]).is_ok()).collect();
+        let lengths: Vec<usize> = runnable.iter().map(|&index| batch[index].ids.len()).collect();
+        let mut total = PhaseTimes::default();
+        for group in groups(&lengths, 1, self.group_tokens) {
+            let members: Vec<usize> = group.into_iter().map(|place| runnable[place]).collect();
+            let runs: Vec<_> = (0..rounds).map(|_| time_group(&self.model, batch, &members)).collect();
+            for (total, time) in total.iter_mut().zip(fastest(&runs)) {
+                *total += time;
+            }
+        }
+        total
     }
 
     /// What computes.

@@ -4,6 +4,7 @@ use super::Output;
 use super::buffer::{Buffer, Rows, RowsMut};
 use super::kernels::AttentionCall;
 use super::model::{Conv, Layer, Model};
+use super::phases::{Lap, Phase, Stopwatch};
 use super::tables::HeadTables;
 use crate::engine::{Encoded, Task};
 use std::cell::RefCell;
@@ -63,14 +64,29 @@ thread_local! {
 
 /// Answers the sequences of `batch` that `members` names, in that order. They fit the model (see `CpuEncoder::check`).
 pub(super) fn run_group(model: &Model, batch: &[Encoded], members: &[usize]) -> Vec<Output> {
+    run_watched(model, batch, members, Stopwatch::default()).0
+}
+
+/// The times that the parts of [`run_group`] take on this thread.
+pub(super) fn time_group(model: &Model, batch: &[Encoded], members: &[usize]) -> Vec<Lap> {
+    run_watched(model, batch, members, Stopwatch::started()).1
+}
+
+fn run_watched(
+    model: &Model,
+    batch: &[Encoded],
+    members: &[usize],
+    watch: Stopwatch,
+) -> (Vec<Output>, Vec<Lap>) {
     ARENA.with_borrow_mut(|arena| {
-        let mut pass = Pass { model, batch, arena, tokens: 0, query_rows: 0 };
+        let mut pass = Pass { model, batch, arena, tokens: 0, query_rows: 0, watch };
         pass.place(members);
         pass.embed();
         for index in 0..model.layers.len() {
             pass.layer(index);
         }
-        pass.answers()
+        let answers = pass.answers();
+        (answers, pass.watch.into_laps())
     })
 }
 
@@ -82,6 +98,7 @@ struct Pass<'a> {
     tokens: usize,
     /// Rows read after the last layer.
     query_rows: usize,
+    watch: Stopwatch,
 }
 
 /// The rows of a buffer that was filled before.
@@ -141,6 +158,7 @@ impl Pass<'_> {
             let length = self.tokens * widths.hidden;
             self.arena.input.scratch(length).copy_from_slice(&self.arena.hidden.as_slice()[..length]);
         }
+        self.watch.lap(Phase::Embedding);
     }
 
     /// Whether the last layer computes fewer rows than there are tokens.
@@ -155,24 +173,34 @@ impl Pass<'_> {
         let query_rows = if selects { self.query_rows } else { self.tokens };
         let Arena { sequences, hidden, selected, q, k, v, .. } = &mut *self.arena;
         let x = rows(hidden, widths.hidden, self.tokens);
-        kernels.linear(&layer.key, x, fresh(k, widths.inner, self.tokens));
-        kernels.linear(&layer.value, x, fresh(v, widths.inner, self.tokens));
-        let queries = if selects {
+        let mut keys = fresh(k, widths.inner, self.tokens);
+        let mut values = fresh(v, widths.inner, self.tokens);
+        let mut queries = fresh(q, widths.inner, query_rows);
+        for first in (0..self.tokens).step_by(STRIP_ROWS) {
+            let count = STRIP_ROWS.min(self.tokens - first);
+            let strip = x.part(first, count);
+            kernels.linear(&layer.key, strip, keys.part(first, count));
+            kernels.linear(&layer.value, strip, values.part(first, count));
+            if !selects {
+                kernels.linear(&layer.query, strip, queries.part(first, count));
+            }
+            self.watch.lap(Phase::Projections);
+        }
+        if selects {
             let target = selected.scratch(query_rows * widths.hidden);
             for sequence in sequences.iter() {
                 let (from, to) = (sequence.start * widths.hidden, sequence.query_start * widths.hidden);
                 let length = sequence.queries * widths.hidden;
                 target[to..to + length].copy_from_slice(&x.data[from..from + length]);
             }
-            rows(selected, widths.hidden, query_rows)
-        } else {
-            x
-        };
-        kernels.linear(&layer.query, queries, fresh(q, widths.inner, query_rows));
+            kernels.linear(&layer.query, rows(selected, widths.hidden, query_rows), queries);
+        }
+        self.watch.lap(Phase::Projections);
         self.attend(index, selects, query_rows);
         self.feed_forward(layer, selects, query_rows);
         if let (0, Some(conv)) = (index, &self.model.conv) {
             self.convolve(conv, selects);
+            self.watch.lap(Phase::Heads);
         }
     }
 
@@ -196,6 +224,7 @@ impl Pass<'_> {
                 tables: tables.as_ref().map_or(HeadTables::NONE, |tables| tables.for_length(index, length)),
                 scratch: scratch.scratch(kernels.attention_scratch(length, widths.head)),
             });
+            self.watch.lap(Phase::Attention);
         }
     }
 
@@ -213,13 +242,18 @@ impl Pass<'_> {
             let mut attended = fresh(attended, widths.hidden, count);
             let all = RowsMut { data: &mut *attended.data, ..attended };
             kernels.linear_added(&layer.attention_output, context.part(first, count), all, x.as_rows());
+            self.watch.lap(Phase::AttentionOutput);
             kernels.layer_norm(attended.part(0, count), size, layer.attention_norm.parameters(), eps);
+            self.watch.lap(Phase::Norms);
             let mut wide = fresh(wide, widths.intermediate, count);
             let inner = wide.part(0, count);
             kernels.linear_activated(&layer.intermediate, attended.as_rows(), inner, config.hidden_act);
+            self.watch.lap(Phase::Intermediate);
             let out = x.part(0, count);
             kernels.linear_added(&layer.output, wide.as_rows(), out, attended.as_rows());
+            self.watch.lap(Phase::Output);
             kernels.layer_norm(x, size, layer.output_norm.parameters(), eps);
+            self.watch.lap(Phase::Norms);
         }
     }
 
@@ -285,6 +319,7 @@ impl Pass<'_> {
                 *output = Output::finite(mean, Output::Mean);
             }
         }
+        self.watch.lap(Phase::Heads);
         outputs
     }
 

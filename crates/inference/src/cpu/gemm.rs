@@ -4,12 +4,17 @@
 //! copied. Each result is one chain of multiply-adds in the order of the depth, starting at zero, whatever the tile or
 //! block it falls into: so a row's result depends on nothing but that row. Method: Goto and van de Geijn, "Anatomy of
 //! High-Performance Matrix Multiplication" (2008), without packing of A.
+//!
+//! Weights are used once for each block of rows and come from far: while a panel is multiplied, the next one is fetched.
 
 use super::math;
 use super::simd::{LANES, Simd};
 
 /// Rows of one block, whose slice of A stays in the second-level cache while all panels pass; a multiple of every tile.
 pub(super) const BLOCK_ROWS: usize = 96;
+
+/// Steps of the depth in one turn of the inner loop.
+const UNROLL: usize = 4;
 
 /// What is done to a result before it is stored; the bias is always added first.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +69,8 @@ struct Slab {
     a: *const f32,
     a_stride: usize,
     b: *const f32,
+    /// Panel slice that is multiplied next.
+    next: *const f32,
     c: *mut f32,
     c_stride: usize,
     /// C holds the sums over the depth before this.
@@ -88,6 +95,7 @@ pub(super) unsafe fn gemm<S: Simd, const R: usize, const NV: usize>(args: &GemmA
                     a: args.a.add(row * args.a_stride + from),
                     a_stride: args.a_stride,
                     b: args.weights,
+                    next: args.weights,
                     c: args.c.add(row * args.c_stride),
                     c_stride: args.c_stride,
                     resume: from > 0,
@@ -96,12 +104,14 @@ pub(super) unsafe fn gemm<S: Simd, const R: usize, const NV: usize>(args: &GemmA
                 for panel in 0..args.wide_panels {
                     let column = panel * NV * LANES;
                     let b = args.weights.add(column * args.depth + from * NV * LANES);
-                    run_panel::<S, R, NV>(args, Slab { b, ..part }, row, column);
+                    let next = b.wrapping_add(NV * LANES * args.depth);
+                    run_panel::<S, R, NV>(args, Slab { b, next, ..part }, row, column);
                 }
                 for panel in 0..args.narrow_panels {
                     let column = (args.wide_panels * NV + panel) * LANES;
                     let b = args.weights.add(column * args.depth + from * LANES);
-                    run_panel::<S, R, 1>(args, Slab { b, ..part }, row, column);
+                    let next = b.wrapping_add(LANES * args.depth);
+                    run_panel::<S, R, 1>(args, Slab { b, next, ..part }, row, column);
                 }
             }
         }
@@ -125,6 +135,12 @@ unsafe fn run_panel<S: Simd, const R: usize, const NV: usize>(
                 rows,
                 a: slab.a.add(done * slab.a_stride),
                 c: slab.c.add(done * slab.c_stride + column),
+                // The first tiles fetch a part each; for the rest, what is in the cache already.
+                next: if done < UNROLL * R {
+                    slab.next.wrapping_add(done / R * (slab.depth / UNROLL * NV * LANES))
+                } else {
+                    slab.b
+                },
                 ..slab
             };
             run_tile::<S, R, NV>(tile);
@@ -167,23 +183,47 @@ unsafe fn accumulate<S: Simd, const R: usize, const NV: usize>(t: Slab) {
                 }
             }
         }
-        let mut b = t.b;
-        for k in 0..t.depth {
-            let mut weights = [S::splat(0.0); NV];
-            for (v, weight) in weights.iter_mut().enumerate() {
-                *weight = S::load(b.add(v * LANES));
+        let (mut a, mut b, mut next) = (t.a, t.b, t.next);
+        for _ in 0..t.depth / UNROLL {
+            for v in 0..NV {
+                S::prefetch(next.wrapping_add(v * LANES));
             }
-            for (r, row) in sums.iter_mut().enumerate() {
-                let x = S::splat(*t.a.add(r * t.a_stride + k));
-                for (sum, &weight) in row.iter_mut().zip(&weights) {
-                    *sum = S::fma(x, weight, *sum);
-                }
+            next = next.wrapping_add(NV * LANES);
+            for k in 0..UNROLL {
+                step::<S, R, NV>(a.add(k), t.a_stride, b.add(k * NV * LANES), &mut sums);
             }
-            b = b.add(NV * LANES);
+            a = a.add(UNROLL);
+            b = b.add(UNROLL * NV * LANES);
+        }
+        for k in 0..t.depth % UNROLL {
+            step::<S, R, NV>(a.add(k), t.a_stride, b.add(k * NV * LANES), &mut sums);
         }
         for (r, row) in sums.iter().enumerate() {
             for (v, &sum) in row.iter().enumerate() {
                 S::store(t.c.add(r * t.c_stride + v * LANES), sum);
+            }
+        }
+    }
+}
+
+/// One step of the depth: one number of each row times one row of the panel.
+#[inline(always)]
+unsafe fn step<S: Simd, const R: usize, const NV: usize>(
+    a: *const f32,
+    a_stride: usize,
+    b: *const f32,
+    sums: &mut [[S::V; NV]; R],
+) {
+    // SAFETY: as promised to `gemm`: one number of R rows of A, NV vectors of the panel.
+    unsafe {
+        let mut weights = [S::splat(0.0); NV];
+        for (v, weight) in weights.iter_mut().enumerate() {
+            *weight = S::load(b.add(v * LANES));
+        }
+        for (r, row) in sums.iter_mut().enumerate() {
+            let x = S::splat(*a.add(r * a_stride));
+            for (sum, &weight) in row.iter_mut().zip(&weights) {
+                *sum = S::fma(x, weight, *sum);
             }
         }
     }

@@ -77,7 +77,7 @@ entries!(PORTABLE = Isa::Portable, super::simd::Portable, tile 2 x 1, strip 2 x 
 #[cfg(target_arch = "x86_64")]
 entries!(
     #[target_feature(enable = "avx2,fma")]
-    AVX2 = Isa::Avx2, super::x86::Avx2, tile 6 x 1, strip 6 x 1, depth 512
+    AVX2 = Isa::Avx2, super::x86::Avx2, tile 6 x 1, strip 6 x 1, depth 192
 );
 #[cfg(target_arch = "x86_64")]
 entries!(

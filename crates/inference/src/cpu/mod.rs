@@ -5,7 +5,8 @@
 //! - `gemm`, `attention`, `math`: kernels, generic over that vector; `bench` measures them;
 //! - `kernels`: their entries for each [`Isa`], chosen once, behind safe calls that check every size;
 //! - `buffer`, `pack`, `tables`, `model`: memory, packed weights, relative position tables, a loaded model;
-//! - `forward`, `schedule`, `pool`, `encoder`: the pass of one group of sequences, and spreading groups over threads.
+//! - `forward`, `schedule`, `pool`, `encoder`: the pass of one group of sequences, and spreading groups over threads;
+//!   `phases` splits its time.
 //!
 //! Sequences are packed one after another, never padded. A sequence's result is the same to the last bit in every batch.
 //! This is the only module of the project with `unsafe` code.
@@ -21,6 +22,7 @@ mod kernels;
 mod math;
 mod model;
 mod pack;
+mod phases;
 mod pool;
 mod schedule;
 mod simd;
@@ -30,6 +32,7 @@ mod x86;
 
 pub use encoder::{CpuEncoder, CpuOptions, Output};
 pub use isa::{ISA_VARIABLE, Isa};
+pub use phases::{Phase, PhaseTimes};
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,8 @@ pub(super) trait Simd: Copy {
     unsafe fn load(p: *const f32) -> Self::V;
     /// Writes 16 numbers from `p` on.
     unsafe fn store(p: *mut f32, v: Self::V);
+    /// Asks for the cache line at `p` to be brought near; `p` may point anywhere.
+    unsafe fn prefetch(p: *const f32);
     /// `a + b`.
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     /// `a - b`.
@@ -97,6 +99,9 @@ impl Simd for Portable {
         // SAFETY: the caller promises 16 writable numbers.
         unsafe { p.cast::<Self::V>().write_unaligned(v) }
     }
+
+    #[inline(always)]
+    unsafe fn prefetch(_p: *const f32) {}
 
     #[inline(always)]
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V {

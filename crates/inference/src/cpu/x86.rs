@@ -58,6 +58,7 @@ impl Simd for Avx2 {
         splat(x: f32) -> Pair = Pair(_mm256_set1_ps(x), _mm256_set1_ps(x));
         load(p: *const f32) -> Pair = Pair(_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8)));
         store(p: *mut f32, v: Pair) = { _mm256_storeu_ps(p, v.0); _mm256_storeu_ps(p.add(8), v.1) };
+        prefetch(p: *const f32) = _mm_prefetch::<_MM_HINT_T1>(p.cast());
         add(a: Pair, b: Pair) -> Pair = Pair(_mm256_add_ps(a.0, b.0), _mm256_add_ps(a.1, b.1));
         sub(a: Pair, b: Pair) -> Pair = Pair(_mm256_sub_ps(a.0, b.0), _mm256_sub_ps(a.1, b.1));
         mul(a: Pair, b: Pair) -> Pair = Pair(_mm256_mul_ps(a.0, b.0), _mm256_mul_ps(a.1, b.1));
@@ -104,6 +105,7 @@ impl Simd for Avx512 {
         splat(x: f32) -> __m512 = _mm512_set1_ps(x);
         load(p: *const f32) -> __m512 = _mm512_loadu_ps(p);
         store(p: *mut f32, v: __m512) = _mm512_storeu_ps(p, v);
+        prefetch(p: *const f32) = _mm_prefetch::<_MM_HINT_T1>(p.cast());
         add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
         sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
         mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
