@@ -39,8 +39,12 @@ pub(super) struct AttentionArgs {
     pub table_width: usize,
     /// Column of distance 0; column `table_origin + j - i` belongs to query i and key j.
     pub table_origin: usize,
+    /// Room for a strip's queries, `strip rows * head_width`.
+    pub strip_queries: *mut f32,
     /// Room for the transposed keys, `head_width * pitch`.
     pub keys: *mut f32,
+    /// Room for a head's values, `length * head_width`.
+    pub values: *mut f32,
     /// Room for the band, `strip rows * pitch`.
     pub band: *mut f32,
     /// Room for scores, `strip rows * pitch`.
@@ -54,13 +58,11 @@ pub(super) struct AttentionArgs {
 struct Strip<const R: usize> {
     /// First query row.
     first: usize,
-    /// The head's part of each query row; rows past the end repeat the last.
-    rows: [*const f32; R],
+    /// The head's part of the query rows as `[head_width][R]`; rows past the end repeat the last.
+    queries: *const f32,
     /// The head's tables.
     pk: *const f32,
     pq: *const f32,
-    /// The head's values, row 0.
-    v: *const f32,
     /// The head's part of the first result row.
     out: *mut f32,
 }
@@ -73,7 +75,8 @@ pub(super) unsafe fn attention<S: Simd, const R: usize, const NV: usize>(args: &
     unsafe {
         for head in 0..args.heads {
             let column = head * args.head_width;
-            transpose_keys(args, column);
+            transpose_keys::<S>(args, column);
+            gather_values::<S>(args, column);
             let mut first = 0;
             while first < args.queries {
                 // Classification asks for one row in the last layer; a whole strip would be R - 1 rows of idle work.
@@ -91,21 +94,41 @@ pub(super) unsafe fn attention<S: Simd, const R: usize, const NV: usize>(args: &
 
 /// Keys of one head as `[head_width][pitch]`, zeros up to the next multiple of 16.
 #[inline(always)]
-unsafe fn transpose_keys(args: &AttentionArgs, column: usize) {
+unsafe fn transpose_keys<S: Simd>(args: &AttentionArgs, column: usize) {
+    // SAFETY: as promised to `attention`; a block of eight keys is read where there are eight.
+    unsafe {
+        let whole = args.length / 8 * 8;
+        for d in (0..args.head_width).step_by(8) {
+            let source = args.k.add(column + d);
+            let target = args.keys.add(d * args.pitch);
+            for from in (0..whole).step_by(8) {
+                S::transpose8(source.add(from * args.stride), args.stride, target.add(from), args.pitch);
+            }
+        }
+        let padded = args.length.next_multiple_of(LANES);
+        for d in 0..args.head_width {
+            let target = args.keys.add(d * args.pitch);
+            for j in whole..args.length {
+                *target.add(j) = *args.k.add(j * args.stride + column + d);
+            }
+            for j in args.length..padded {
+                *target.add(j) = 0.0;
+            }
+        }
+    }
+}
+
+/// Values of one head side by side: every strip reads all of them, and rows of usual widths lie so that they share few sets
+/// of the first-level cache.
+#[inline(always)]
+unsafe fn gather_values<S: Simd>(args: &AttentionArgs, column: usize) {
     // SAFETY: as promised to `attention`.
     unsafe {
-        let padded = args.length.next_multiple_of(LANES);
-        for from in (0..padded).step_by(LANES) {
-            let known = LANES.min(args.length - from);
-            for d in 0..args.head_width {
-                let source = args.k.add(from * args.stride + column + d);
-                let target = args.keys.add(d * args.pitch + from);
-                for j in 0..known {
-                    *target.add(j) = *source.add(j * args.stride);
-                }
-                for j in known..LANES {
-                    *target.add(j) = 0.0;
-                }
+        for j in 0..args.length {
+            let (source, target) =
+                (args.v.add(j * args.stride + column), args.values.add(j * args.head_width));
+            for d in (0..args.head_width).step_by(LANES) {
+                S::store(target.add(d), S::load(source.add(d)));
             }
         }
     }
@@ -117,16 +140,17 @@ unsafe fn strip<const R: usize>(args: &AttentionArgs, head: usize, first: usize)
     unsafe {
         let column = head * args.head_width;
         let table = column * args.table_width;
-        let mut rows = [args.q; R];
-        for (r, row) in rows.iter_mut().enumerate() {
-            *row = args.q.add((first + r).min(args.queries - 1) * args.stride + column);
+        for r in 0..R {
+            let row = args.q.add((first + r).min(args.queries - 1) * args.stride + column);
+            for d in 0..args.head_width {
+                *args.strip_queries.add(d * R + r) = *row.add(d);
+            }
         }
         Strip {
             first,
-            rows,
+            queries: args.strip_queries,
             pk: args.pk.wrapping_add(table),
             pq: args.pq.wrapping_add(table),
-            v: args.v.add(column),
             out: args.out.add(first * args.stride + column),
         }
     }
@@ -186,8 +210,8 @@ unsafe fn band<S: Simd, const R: usize, const NV: usize>(args: &AttentionArgs, s
             for (v, key) in keys.iter_mut().enumerate() {
                 *key = S::load(table.add(v * LANES));
             }
-            for (row, q) in sums.iter_mut().zip(&strip.rows) {
-                let q = S::splat(*q.add(d));
+            for (r, row) in sums.iter_mut().enumerate() {
+                let q = S::splat(*strip.queries.add(d * R + r));
                 for (sum, &key) in row.iter_mut().zip(&keys) {
                     *sum = S::fma(q, key, *sum);
                 }
@@ -241,8 +265,8 @@ unsafe fn add_content<S: Simd, const R: usize, const NV: usize>(
         for d in 0..args.head_width {
             for v in 0..NV {
                 let key = S::load(args.keys.add(d * args.pitch + j + v * LANES));
-                for (row, q) in sums.iter_mut().zip(&strip.rows) {
-                    row[v] = S::fma(key, S::splat(*q.add(d)), row[v]);
+                for (r, row) in sums.iter_mut().enumerate() {
+                    row[v] = S::fma(key, S::splat(*strip.queries.add(d * R + r)), row[v]);
                 }
             }
         }
@@ -272,7 +296,8 @@ unsafe fn add_content_and_position<S: Simd, const R: usize, const NV: usize>(
                 macro_rules! row {
                     ($($r:literal)*) => {$(
                         if $r < R {
-                            let sum = S::add(S::splat(*strip.rows[$r % R].add(d)), S::back::<$r>(at, low, high));
+                            let q = S::splat(*strip.queries.add(d * R + $r));
+                            let sum = S::add(q, S::back::<$r>(at, low, high));
                             sums[$r % R][v] = S::fma(key, sum, sums[$r % R][v]);
                         }
                     )*};
@@ -298,7 +323,7 @@ unsafe fn weigh_values<S: Simd, const R: usize, const NV: usize>(
     // SAFETY: as promised to `attention`.
     unsafe {
         let mut sums = [[S::splat(0.0); NV]; R];
-        let mut value_row = strip.v.add(d);
+        let mut value_row = args.values.cast_const().add(d);
         for j in 0..args.length {
             let mut values = [S::splat(0.0); NV];
             for (v, value) in values.iter_mut().enumerate() {
@@ -310,7 +335,7 @@ unsafe fn weigh_values<S: Simd, const R: usize, const NV: usize>(
                     *sum = S::fma(weight, value, *sum);
                 }
             }
-            value_row = value_row.add(args.stride);
+            value_row = value_row.add(args.head_width);
         }
         let wanted = R.min(args.queries - strip.first);
         for (r, row) in sums.iter().enumerate() {

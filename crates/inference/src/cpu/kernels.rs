@@ -30,7 +30,8 @@ pub(super) struct Kernels {
 }
 
 /// Compiles every kernel for one instruction set. Tiles are chosen so that accumulators, weights and one broadcast number
-/// fill the registers: 16 of 8 lanes on AVX2 (a vector is two), 32 of 16 lanes on AVX-512.
+/// fill the registers: 16 of 8 lanes on AVX2 (a vector is two), 32 of 16 lanes on AVX-512. A strip of attention has fewer rows
+/// where its sums of query and position would not fit beside the accumulators; a look at the assembly shows it.
 macro_rules! entries {
     ($(#[$feature:meta])* $table:ident = $isa:expr, $simd:ty, tile $rows:literal x $vectors:literal,
      strip $strip_rows:literal x $strip_vectors:literal, depth $depth:literal) => {
@@ -77,7 +78,7 @@ entries!(PORTABLE = Isa::Portable, super::simd::Portable, tile 2 x 1, strip 2 x 
 #[cfg(target_arch = "x86_64")]
 entries!(
     #[target_feature(enable = "avx2,fma")]
-    AVX2 = Isa::Avx2, super::x86::Avx2, tile 6 x 1, strip 6 x 1, depth 192
+    AVX2 = Isa::Avx2, super::x86::Avx2, tile 6 x 1, strip 4 x 1, depth 192
 );
 #[cfg(target_arch = "x86_64")]
 entries!(
@@ -203,7 +204,7 @@ impl Kernels {
 
     /// Numbers of scratch that attention needs for a sequence of `length` tokens.
     pub(super) fn attention_scratch(&self, length: usize, head_width: usize) -> usize {
-        (head_width + 2 * self.strip_rows) * pitch(length)
+        (2 * head_width + 2 * self.strip_rows) * pitch(length) + self.strip_rows * head_width
     }
 
     /// Self-attention of one sequence.
@@ -220,7 +221,9 @@ impl Kernels {
         assert!(self.attention_scratch(length, head_width) <= scratch.len(), "enough scratch");
         tables.assert_fits(length, heads * head_width);
         let (keys, rest) = scratch.split_at_mut(head_width * pitch);
-        let (band, scores) = rest.split_at_mut(self.strip_rows * pitch);
+        let (values, rest) = rest.split_at_mut(head_width * pitch);
+        let (band, rest) = rest.split_at_mut(self.strip_rows * pitch);
+        let (scores, strip_queries) = rest.split_at_mut(self.strip_rows * pitch);
         let table = |table: Option<&[f32]>| table.map_or(std::ptr::null(), <[f32]>::as_ptr);
         let args = AttentionArgs {
             length,
@@ -236,7 +239,9 @@ impl Kernels {
             pq: table(tables.pq),
             table_width: tables.width,
             table_origin: tables.origin,
+            strip_queries: strip_queries.as_mut_ptr(),
             keys: keys.as_mut_ptr(),
+            values: values.as_mut_ptr(),
             band: band.as_mut_ptr(),
             scores: scores.as_mut_ptr(),
             pitch,

@@ -21,6 +21,8 @@ pub(super) trait Simd: Copy {
     unsafe fn load(p: *const f32) -> Self::V;
     /// Writes 16 numbers from `p` on.
     unsafe fn store(p: *mut f32, v: Self::V);
+    /// Writes the 8 x 8 numbers from `from` on, rows `stride` apart, to `to`, transposed, rows `pitch` apart.
+    unsafe fn transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize);
     /// Asks for the cache line at `p` to be brought near; `p` may point anywhere.
     unsafe fn prefetch(p: *const f32);
     /// `a + b`.
@@ -98,6 +100,16 @@ impl Simd for Portable {
     unsafe fn store(p: *mut f32, v: Self::V) {
         // SAFETY: the caller promises 16 writable numbers.
         unsafe { p.cast::<Self::V>().write_unaligned(v) }
+    }
+
+    #[inline(always)]
+    unsafe fn transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize) {
+        for row in 0..8 {
+            for column in 0..8 {
+                // SAFETY: the caller promises both blocks.
+                unsafe { *to.add(column * pitch + row) = *from.add(row * stride + column) };
+            }
+        }
     }
 
     #[inline(always)]

@@ -51,6 +51,29 @@ unsafe fn pow2_half(n: __m256) -> __m256 {
     }
 }
 
+/// 8 x 8 numbers transposed: pairs of rows are interleaved, then pairs of pairs, then halves.
+#[inline(always)]
+unsafe fn transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize) {
+    // SAFETY: only called where AVX2 is; the caller promises both blocks.
+    unsafe {
+        // Row i and row i + 4 as the halves of one register: the last step is done by the loads.
+        let pair = |row: usize, column: usize| {
+            let lower = _mm256_castps128_ps256(_mm_loadu_ps(from.add(row * stride + column)));
+            _mm256_insertf128_ps::<1>(lower, _mm_loadu_ps(from.add((row + 4) * stride + column)))
+        };
+        for column in [0, 4] {
+            let rows = [pair(0, column), pair(1, column), pair(2, column), pair(3, column)];
+            let (a, b) = (_mm256_unpacklo_ps(rows[0], rows[1]), _mm256_unpackhi_ps(rows[0], rows[1]));
+            let (c, d) = (_mm256_unpacklo_ps(rows[2], rows[3]), _mm256_unpackhi_ps(rows[2], rows[3]));
+            let to = to.add(column * pitch);
+            _mm256_storeu_ps(to, _mm256_shuffle_ps::<0x44>(a, c));
+            _mm256_storeu_ps(to.add(pitch), _mm256_shuffle_ps::<0xEE>(a, c));
+            _mm256_storeu_ps(to.add(2 * pitch), _mm256_shuffle_ps::<0x44>(b, d));
+            _mm256_storeu_ps(to.add(3 * pitch), _mm256_shuffle_ps::<0xEE>(b, d));
+        }
+    }
+}
+
 impl Simd for Avx2 {
     type V = Pair;
 
@@ -58,6 +81,7 @@ impl Simd for Avx2 {
         splat(x: f32) -> Pair = Pair(_mm256_set1_ps(x), _mm256_set1_ps(x));
         load(p: *const f32) -> Pair = Pair(_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8)));
         store(p: *mut f32, v: Pair) = { _mm256_storeu_ps(p, v.0); _mm256_storeu_ps(p.add(8), v.1) };
+        transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize) = transpose8(from, stride, to, pitch);
         prefetch(p: *const f32) = _mm_prefetch::<_MM_HINT_T1>(p.cast());
         add(a: Pair, b: Pair) -> Pair = Pair(_mm256_add_ps(a.0, b.0), _mm256_add_ps(a.1, b.1));
         sub(a: Pair, b: Pair) -> Pair = Pair(_mm256_sub_ps(a.0, b.0), _mm256_sub_ps(a.1, b.1));
@@ -105,6 +129,7 @@ impl Simd for Avx512 {
         splat(x: f32) -> __m512 = _mm512_set1_ps(x);
         load(p: *const f32) -> __m512 = _mm512_loadu_ps(p);
         store(p: *mut f32, v: __m512) = _mm512_storeu_ps(p, v);
+        transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize) = transpose8(from, stride, to, pitch);
         prefetch(p: *const f32) = _mm_prefetch::<_MM_HINT_T1>(p.cast());
         add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
         sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
