@@ -44,6 +44,8 @@ mod async_checks;
 mod checker;
 mod config;
 #[cfg(feature = "cluster")]
+mod dead_letters;
+#[cfg(feature = "cluster")]
 mod doctor;
 mod fingerprint;
 mod models;
@@ -58,6 +60,8 @@ pub use config::{
     LimitsConfig, MAX_THREADS, ModelConfig, NatsConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS,
     StorageChoice, WorkerConfig, default_toml,
 };
+#[cfg(feature = "cluster")]
+pub use dead_letters::{DeadLetter, DeadLetters};
 #[cfg(feature = "cluster")]
 pub use doctor::{Finding, Health, diagnose};
 pub use groundline_actors::{ComponentHealth, Condition};
