@@ -4,6 +4,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cluster;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

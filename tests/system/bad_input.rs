@@ -1,6 +1,6 @@
 //! Bad input: each has a stable code and a sentence that helps.
 
-use system_tests::{file, groundline, run, run_with_input};
+use system_tests::{Ran, file, groundline, run, run_with_input};
 
 /// Runs a check of two files and expects exit status 2 and `code` on standard error.
 fn refused(source: &[u8], response: &[u8], code: &str) -> String {
@@ -55,6 +55,62 @@ fn a_missing_file_is_refused_by_name() {
     let ran = run(&["check", "--source", "no-such-file.txt", "--response", "examples/curie/response.txt"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("GL1010") && ran.stderr.contains("no-such-file.txt"), "{ran:?}");
+}
+
+/// The command, as somebody who may not read what root owns. Root may read everything, so root becomes somebody else first, with
+/// a copy of the command in a folder that everybody may enter.
+fn as_somebody_else(dir: &std::path::Path) -> std::process::Command {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    if std::fs::metadata(dir).unwrap().uid() != 0 {
+        return std::process::Command::new(system_tests::groundline_bin());
+    }
+    let copy = dir.join("groundline");
+    std::fs::copy(system_tests::groundline_bin(), &copy).unwrap();
+    for path in [dir, &copy] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = std::process::Command::new(copy);
+    command.uid(NOBODY).gid(NOBODY).current_dir(dir);
+    command
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_refused_by_name() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (source, response) =
+        (file(dir.path(), "s.txt", "A cat sat."), file(dir.path(), "locked.txt", "A cat sat."));
+    std::fs::set_permissions(&response, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let mut command = as_somebody_else(dir.path());
+    let ran: Ran =
+        command.args(["check", "--source", &source, "--response", &response]).output().unwrap().into();
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("GL1010") && ran.stderr.contains("locked.txt"), "{ran:?}");
+    assert!(ran.stdout.is_empty(), "{ran:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_input_that_fails_while_it_is_read_takes_nothing_from_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |id: &str| {
+        serde_json::json!({"id": id, "source": "A cat sat.", "response": "A cat sat."}).to_string() + "\n"
+    };
+    let (first, last) =
+        (file(dir.path(), "first.jsonl", line("first")), file(dir.path(), "last.jsonl", line("last")));
+    // It exists and opens, and every read of it is an error, for root too.
+    let ran = run(&["check", &first, "/proc/self/mem", &last, "--json"]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    let answered: Vec<_> = ran
+        .json_lines()
+        .iter()
+        .filter(|line| line["status"] == "scored")
+        .map(|line| line["id"].clone())
+        .collect();
+    assert_eq!(answered, ["first", "last"], "{ran:?}");
+    assert!(ran.stdout.contains("GL1010") || ran.stderr.contains("GL1010"), "{ran:?}");
 }
 
 #[test]

@@ -5,7 +5,10 @@
 
 mod bad_input;
 mod check;
+mod cluster;
 mod jsonl;
 mod large;
 mod models;
+mod policies;
 mod stop;
+mod telemetry;

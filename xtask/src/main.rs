@@ -6,8 +6,10 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod bench;
+mod charts;
 mod codegen;
 mod nats_matrix;
+mod sim;
 mod test;
 mod tidy;
 
@@ -30,10 +32,14 @@ enum Command {
     Test(test::Options),
     /// House rules: dependency edges, file sizes, banned calls, error pages, dead files.
     Tidy,
+    /// The chart and the files for deploying: linted, rendered, validated, and given to the command itself.
+    Charts,
     /// Rust from protobuf: written, or compared with what is committed.
     Codegen(codegen::Options),
     /// Tests of the bus on every version of the NATS server that is supported.
     NatsMatrix(nats_matrix::Options),
+    /// Whole clusters under faults, on a simulated network and clock; a seed that fails is named and can be replayed.
+    Sim(sim::Options),
     /// CPU speed side by side with onnxruntime and transformers, in one run.
     BenchCpu(bench::Options),
 }
@@ -44,7 +50,9 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&root, options),
         Command::Tidy => tidy::command(&root),
         Command::NatsMatrix(options) => nats_matrix::run(&root, options),
+        Command::Charts => charts::check(&root).map_err(Into::into),
         Command::Codegen(options) => codegen::run(&root, options),
+        Command::Sim(options) => sim::run(&root, options),
         Command::BenchCpu(options) => bench::run(&root, options),
     });
     match done {

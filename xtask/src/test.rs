@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change lands, cheapest first.
 
-use crate::{cargo, tidy};
+use crate::{cargo, charts, tidy};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -61,11 +61,28 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     };
     steps.push(step("tests", || command(root, tests)));
     steps.push(step("doctests", || command(root, &["test", "--workspace", "--all-features", "--doc"])));
+    if !options.fast {
+        steps.push(step("charts", || charts(root)));
+    }
     if has_tool(root, "deny") {
         let deny = ["deny", "--offline", "check", "bans", "licenses", "sources"];
         steps.push(step("dependencies", || command(root, &deny)));
     }
     summarise(&steps, started.elapsed(), ci)
+}
+
+fn charts(root: &Path) -> StepOutcome {
+    match charts::check(root) {
+        Ok(()) => StepOutcome::Passed,
+        Err(charts::Trouble::Tools(error)) => {
+            println!("the chart is not checked: {error:#}; it takes python3 with venv, and a package index");
+            StepOutcome::Missing
+        }
+        Err(charts::Trouble::Charts(error)) => {
+            println!("{error:#}");
+            StepOutcome::Failed
+        }
+    }
 }
 
 /// Whether a value of the variable `CI` means that this runs in continuous integration.

@@ -31,6 +31,11 @@ impl Credits {
         self.used = self.used.saturating_sub(amount);
     }
 
+    /// Sets the whole budget. What is taken beyond a smaller one stays taken until it is given back.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// What is left.
     pub fn free(&self) -> usize {
         self.limit.saturating_sub(self.used)

@@ -12,6 +12,8 @@ pub fn broken_invariants() -> u64 {
 /// Counts and logs a broken invariant; [`check_invariant!`](crate::check_invariant) calls it.
 pub fn report_broken(id: &'static str, what: &str) {
     BROKEN.fetch_add(1, Ordering::Relaxed);
+    #[cfg(feature = "sim")]
+    crate::simulate::note_broken(id);
     tracing::error!(invariant = id, what, "an invariant is broken");
 }
 

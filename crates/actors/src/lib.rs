@@ -19,6 +19,8 @@ mod handle;
 mod health;
 mod invariant;
 mod restart;
+#[cfg(feature = "sim")]
+mod simulate;
 mod supervise;
 mod task;
 
@@ -27,5 +29,7 @@ pub use handle::{Handle, Unsent};
 pub use health::{ComponentHealth, Condition, HealthBoard, Reporter};
 pub use invariant::{broken_invariants, report_broken};
 pub use restart::{RestartDecision, RestartHistory, RestartPolicy};
+#[cfg(feature = "sim")]
+pub use simulate::{Simulation, is_simulated, take_broken};
 pub use supervise::{ChildSpec, Strategy, Supervisor, SupervisorMessage, SupervisorSpec};
 pub use task::{OwnedTask, TaskKind, run_blocking, spawn_task};

@@ -12,6 +12,10 @@ pub enum TaskKind {
     Pull,
     /// Turns the texts of a job into tokens.
     Encode,
+    /// Scores a batch.
+    Score,
+    /// Tells the cluster what a worker is and can do.
+    Presence,
     /// Sends the answer to a job.
     Answer,
     /// Sends a job.
@@ -48,6 +52,14 @@ pub enum TaskKind {
     Janitor,
     /// Reads from the bus which workers live.
     Presences,
+    /// Serves a port.
+    Serve,
+    /// Reads files again when they change.
+    Reload,
+    /// Reads a large document.
+    Parse,
+    /// Checks a response that is still being written.
+    Stream,
 }
 
 impl TaskKind {
@@ -55,6 +67,8 @@ impl TaskKind {
         match self {
             TaskKind::Pull => "pull",
             TaskKind::Encode => "encode",
+            TaskKind::Score => "score",
+            TaskKind::Presence => "presence",
             TaskKind::Answer => "answer",
             TaskKind::Publish => "publish",
             TaskKind::Results => "results",
@@ -73,6 +87,10 @@ impl TaskKind {
             TaskKind::Bury => "bury",
             TaskKind::Janitor => "janitor",
             TaskKind::Presences => "presences",
+            TaskKind::Serve => "serve",
+            TaskKind::Reload => "reload",
+            TaskKind::Parse => "parse",
+            TaskKind::Stream => "stream",
         }
     }
 }
@@ -120,6 +138,16 @@ pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     let run = move || std::panic::catch_unwind(AssertUnwindSafe(work)).ok();
+    #[cfg(feature = "sim")]
+    if let Some(takes) = crate::simulate::pace(kind) {
+        // As on a thread, the end comes later than the start.
+        if takes.is_zero() {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::time::sleep(takes).await;
+        }
+        return run();
+    }
     let value = tokio::task::spawn_blocking(run).await.ok().flatten();
     if value.is_none() {
         tracing::error!(kind = kind.name(), "a blocking task panicked");

@@ -38,6 +38,13 @@ pub struct BusState {
     pub generation: u64,
 }
 
+impl BusState {
+    /// Waits for a connection that is newer than `generation`. False: the bus tells no state any more.
+    pub async fn newer(state: &mut watch::Receiver<BusState>, generation: u64) -> bool {
+        state.wait_for(|now| now.generation > generation).await.is_ok()
+    }
+}
+
 /// A work queue for jobs and a way back for their results. Clones are the same connection.
 pub trait JobBus: Clone + Send + Sync + 'static {
     /// Stores a job; returns once it is safe.

@@ -26,6 +26,8 @@ mod memory;
 #[cfg(feature = "nats")]
 mod nats;
 mod presence;
+#[cfg(feature = "sim")]
+mod sim;
 mod token;
 #[cfg(feature = "nats")]
 mod wire;
@@ -43,4 +45,6 @@ pub use memory::{MemoryBus, MemoryBusOptions, MemoryCheckQueue, MemoryCheckQueue
 #[cfg(feature = "nats")]
 pub use nats::{NatsBus, NatsCheckQueue, NatsOptions, NatsStats, NatsStorage, Secret};
 pub use presence::{Presence, PresenceStream};
+#[cfg(feature = "sim")]
+pub use sim::{Dice, SimBus, SimFaults, SimNet};
 pub use token::SubjectToken;

@@ -36,6 +36,7 @@ mod topology;
 pub use checks::NatsCheckQueue;
 pub use options::{NatsOptions, NatsStorage, Secret};
 
+use crate::clock::{parse_utc_ms, wall_clock_ms};
 use crate::{
     BusClosed, BusState, CancelStream, CheckId, Delivery, Incarnation, Job, JobBus, JobId, JobResult, LaneId,
     Presence, PresenceStream, PublishError, Published, PullBudget, ResultStream, SubjectToken,
@@ -47,7 +48,7 @@ use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_types::Problem;
 use known::{CancelledChecks, Notes, PublishedJobs};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OnceCell, Semaphore, watch};
@@ -56,6 +57,8 @@ use topology::Wanted;
 
 /// How long a drain waits for decisions and for the connection, each.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
+/// From which difference on a wrong clock is worth a line in the log.
+const NOTABLE_CLOCK_DIFFERENCE_MS: u64 = 1000;
 /// Pause between two attempts to set the broker right after a reconnect.
 const ENSURE_PAUSE: Duration = Duration::from_millis(500);
 
@@ -81,6 +84,8 @@ struct Shared {
     unconfirmed: Semaphore,
     /// Estimated tokens of a job, on average of late; 0 before any was seen.
     mean_job_tokens: AtomicU64,
+    /// How far the broker's clock is ahead of ours, in milliseconds.
+    clock_ahead_ms: AtomicI64,
     /// Whether the broker lets this process publish no jobs, as it may a worker.
     may_not_publish: AtomicBool,
     answers: OnceCell<Store>,
@@ -130,6 +135,7 @@ impl NatsBus {
             outgoing: Outgoing::default(),
             unconfirmed,
             mean_job_tokens: AtomicU64::new(0),
+            clock_ahead_ms: AtomicI64::new(0),
             may_not_publish: AtomicBool::new(false),
             answers: OnceCell::new(),
             bodies: checks::Bodies::default(),
@@ -138,6 +144,7 @@ impl NatsBus {
         for wanted in topology::streams(&shared.options, shared.connection.version) {
             shared.ensure(wanted).await?;
         }
+        shared.compare_clocks().await;
         let mut tasks = vec![spawn_task(TaskKind::Keep, keep_topology(Arc::downgrade(&shared)))];
         if shared.options.runs_janitor {
             for stream in [subjects::JOBS_STREAM, subjects::CHECKS_STREAM] {
@@ -189,6 +196,26 @@ impl Shared {
         if is_known { Ok(()) } else { self.ensure(wanted).await }
     }
 
+    /// Learns how far the broker's clock is ahead of ours, so that a machine whose clock is wrong takes no job for late or fresh.
+    /// Brokers before 2.10 do not say their time; ours is taken for theirs then.
+    async fn compare_clocks(&self) {
+        let before_ms = wall_clock_ms();
+        let what = format!("STREAM.INFO.{}", subjects::JOBS_STREAM);
+        let Ok(info) = self.connection.api.ask(&what, None).await else { return };
+        let Some(broker_ms) = info.get("ts").and_then(|ts| parse_utc_ms(ts.as_str()?)) else { return };
+        let ours_ms = before_ms.midpoint(wall_clock_ms());
+        let ahead_ms = broker_ms as i64 - ours_ms as i64;
+        self.clock_ahead_ms.store(ahead_ms, Ordering::Relaxed);
+        if ahead_ms.unsigned_abs() > NOTABLE_CLOCK_DIFFERENCE_MS {
+            tracing::warn!(ahead_ms, "the broker's clock is not ours");
+        }
+    }
+
+    /// Now, by the broker's clock.
+    fn broker_now_ms(&self) -> u64 {
+        wall_clock_ms().saturating_add_signed(self.clock_ahead_ms.load(Ordering::Relaxed))
+    }
+
     /// The queues that this process has pulled from.
     fn pulled_lanes(&self) -> Vec<LaneId> {
         let ensured = self.ensured.lock().unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +246,10 @@ async fn keep_topology(shared: std::sync::Weak<Shared>) {
         let Ok(generation) = changed.map(|state| state.generation) else { return };
         let Some(shared) = shared.upgrade() else { return };
         match shared.ensure_all().await {
-            Ok(()) => ensured = generation,
+            Ok(()) => {
+                shared.compare_clocks().await;
+                ensured = generation;
+            }
             Err(problem) => {
                 tracing::warn!(code = %problem.code, "the broker is not as it should be yet: {}", problem.message);
                 drop(shared);

@@ -8,6 +8,8 @@
 //!   info strings of fenced code, list numbers, footnote labels and citation marks such as `[1]`;
 //! - nothing is cut to a length: a text without a full stop is one sentence, however long.
 //!
+//! [`settled_claims`] reads a text that is still being written, and gives what no continuation can change.
+//!
 //! [`values`] gives numbers and dates in normal form, [`find_names`] the names, for comparing a claim with its evidence.
 //!
 //! How it works: `markdown` finds blocks of text and keeps, for each, a map from the clean text to the original (`mapped`);
@@ -30,4 +32,4 @@ mod split;
 pub mod values;
 
 pub use names::{Name, find_names};
-pub use split::{Sentence, SplitOptions, split_response, split_source};
+pub use split::{Sentence, SplitOptions, settled_claims, split_response, split_source};

@@ -55,6 +55,11 @@ pub(crate) struct Block {
     pub(crate) code: Vec<Range<usize>>,
     /// Link texts in the text.
     pub(crate) links: Vec<Range<usize>>,
+    /// Which leaf of Markdown's structure it is of, in rising order. A paragraph that is cut at its bold lines gives several
+    /// blocks of one leaf.
+    pub(crate) leaf: usize,
+    /// Whether it was read again from an indented or HTML block, or from a text that was all markup.
+    pub(crate) is_reread: bool,
 }
 
 /// The blocks of `text` in order. Their places in `text` do not overlap.
@@ -65,7 +70,8 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
         // All of it looked like markup, such as "42.": then it was none.
         let mut whole = Inline::default();
         whole.push_lines(0, text);
-        blocks.extend(whole.into_block(BlockKind::Paragraph));
+        let whole = whole.into_block(BlockKind::Paragraph);
+        blocks.extend(whole.map(|block| Block { is_reread: true, ..block }));
     }
     blocks
 }
@@ -88,6 +94,9 @@ struct Collector<'a> {
     lists: Vec<Option<u64>>,
     /// Everything before this was in some event.
     seen: usize,
+    /// A link that is taken as it is written.
+    literal: Option<Span>,
+    next_leaf: usize,
 }
 
 impl<'a> Collector<'a> {
@@ -103,6 +112,8 @@ impl<'a> Collector<'a> {
             marker: None,
             lists: Vec::new(),
             seen: 0,
+            literal: None,
+            next_leaf: 0,
         }
     }
 
@@ -113,6 +124,9 @@ impl<'a> Collector<'a> {
             | Options::ENABLE_FOOTNOTES;
         for (event, range) in Parser::new_ext(self.original, options).into_offset_iter() {
             let range = Span::new(range.start, range.end);
+            if self.literal.is_some_and(|link| link.contains(range)) {
+                continue;
+            }
             match event {
                 Event::Start(tag) => self.start(&tag, range),
                 Event::End(tag) => self.end(tag, range),
@@ -135,13 +149,28 @@ impl<'a> Collector<'a> {
         if range.start > self.seen && self.table.is_none() && self.open.as_ref().is_none_or(Inline::is_empty)
         {
             let gap = &self.original[self.seen..range.start];
-            self.blocks.extend(hidden::blocks(self.seen, gap));
+            self.add(hidden::blocks(self.seen, gap));
         }
         self.seen = self.seen.max(range.end);
     }
 
+    /// Takes in the blocks of one leaf.
+    fn add(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        let leaf = self.next_leaf;
+        self.next_leaf += 1;
+        self.blocks.extend(blocks.into_iter().map(|block| Block { leaf, ..block }));
+    }
+
     fn start(&mut self, tag: &Tag<'_>, range: Span) {
         match tag {
+            Tag::Link { .. } if marks::is_chain(&self.original[range.start..range.end]) => {
+                // A citation mark is one whether or not a definition of its label follows somewhere.
+                self.open_for(range);
+                self.literal = Some(range);
+                if let Some(open) = &mut self.open {
+                    open.push_lines(range.start, &self.original[range.start..range.end]);
+                }
+            }
             Tag::Paragraph | Tag::Heading { .. } => {
                 self.flush();
                 self.see(range);
@@ -212,9 +241,13 @@ impl<'a> Collector<'a> {
                     table.cell(cell, range);
                 }
             }
-            TagEnd::TableHead => self.blocks.extend(self.table.as_mut().and_then(Table::header)),
+            TagEnd::TableHead => {
+                let header = self.table.as_mut().and_then(Table::header);
+                self.add(header);
+            }
             TagEnd::TableRow => {
-                self.blocks.extend(self.table.as_mut().and_then(|table| table.row(self.original, range)))
+                let row = self.table.as_mut().and_then(|table| table.row(self.original, range));
+                self.add(row);
             }
             TagEnd::Table => self.table = None,
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image => {
@@ -284,9 +317,9 @@ impl<'a> Collector<'a> {
     fn flush_as(&mut self, kind: BlockKind) {
         let Some(open) = self.open.take() else { return };
         if kind == BlockKind::Paragraph {
-            self.blocks.extend(open.into_paragraphs());
+            self.add(open.into_paragraphs());
         } else {
-            self.blocks.extend(open.into_block(kind));
+            self.add(open.into_block(kind));
         }
     }
 
@@ -296,14 +329,15 @@ impl<'a> Collector<'a> {
         let Some(raw) = self.raw.take() else { return };
         let raw = if html { html::without_tags(&raw) } else { raw };
         let raw = html::without_indentation(&raw);
+        let over = |block: Block| Block { text: block.text.over(&raw), is_reread: true, ..block };
         if self.nested {
             let inner = Collector::new(raw.as_str(), false).run();
-            self.blocks.extend(inner.into_iter().map(|block| Block { text: block.text.over(&raw), ..block }));
+            self.add(inner.into_iter().map(over));
         } else {
             let mut inline = Inline::default();
             inline.push_lines(0, raw.as_str());
             let block = inline.into_block(BlockKind::Paragraph);
-            self.blocks.extend(block.map(|block| Block { text: block.text.over(&raw), ..block }));
+            self.add(block.map(over));
         }
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// How far an open bracket may be from its end so that it keeps a sentence together, in bytes.
-const BRACKET_REACH_BYTES: usize = 300;
+pub(crate) const BRACKET_REACH_BYTES: usize = 300;
 
 /// Signs that open a quote or bracket.
 const OPENERS: &[char] = &['"', '\'', '“', '‘', '«', '„', '(', '[', '{', '「', '『', '¿', '¡', '*', '_'];

@@ -1,7 +1,11 @@
 //! From text to claims.
 
+mod growing;
+
 #[cfg(test)]
 mod tests;
+
+pub use growing::settled_claims;
 
 use crate::facts;
 use crate::kind;
@@ -72,13 +76,16 @@ fn split_unmarked(text: &str, options: &SplitOptions) -> Vec<Claim> {
         for (range, kind) in pieces(&block, in_references) {
             claims.push(claim(&block, range, kind, options));
         }
-        if matches!(block.kind, BlockKind::Heading | BlockKind::HeadingLike)
-            || kind::is_colon_label(block.text.as_str())
-        {
-            in_references = kind::is_reference_heading(block.text.as_str());
-        }
+        in_references = opens_references(&block).unwrap_or(in_references);
     }
     claims
+}
+
+/// Whether a list of references follows; `None` where the block is no heading and changes nothing.
+fn opens_references(block: &Block) -> Option<bool> {
+    let text = block.text.as_str();
+    let is_heading = matches!(block.kind, BlockKind::Heading | BlockKind::HeadingLike);
+    (is_heading || kind::is_colon_label(text)).then(|| kind::is_reference_heading(text))
 }
 
 /// Splits a source the same way. Everything with a word in it stays, headings and code too, since it may be evidence.

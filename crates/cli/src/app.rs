@@ -6,6 +6,11 @@ use crate::console::Console;
 use crate::failure::{EXIT_OK, Failure};
 use crate::interrupt::Interrupts;
 use crate::output::Sink;
+#[cfg(feature = "cluster")]
+use crate::{
+    args::RoleArgs,
+    roles::{self, Role},
+};
 use crate::{config_command, methods_command, models_command};
 use clap::Parser;
 use groundline::{ColorMode, Config, ConfigLayers};
@@ -20,7 +25,9 @@ const RUNTIME_THREADS: usize = 2;
 /// Runs the command that was typed.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
-    start_logging(cli.global.verbose);
+    if !logs_by_itself(&cli.command) {
+        start_logging(cli.global.verbose);
+    }
     let color = cli.global.color.map_or(ColorMode::Auto, ColorMode::from);
     let mut console = Console::new(color, cli.global.quiet);
     let status = match dispatch(cli, &mut console) {
@@ -32,6 +39,19 @@ pub(crate) fn run() -> ExitCode {
         }
     };
     ExitCode::from(status)
+}
+
+/// Whether a command sets up its logs as its configuration says.
+fn logs_by_itself(command: &Command) -> bool {
+    #[cfg(feature = "cluster")]
+    if matches!(
+        command,
+        Command::Serve(_) | Command::Gateway(_) | Command::Coordinator(_) | Command::Worker(_)
+    ) {
+        return true;
+    }
+    let _ = command;
+    false
 }
 
 /// Warnings by default; RUST_LOG decides where it is set.
@@ -69,6 +89,57 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8, Failure> {
             let config = with_options(layers, &args).load()?;
             run_check(*args, config, cli.global.config.as_deref(), console)
         }
+        #[cfg(feature = "cluster")]
+        Command::Serve(args) => roles::run(Role::Serve, role_layers(layers, &args).load()?, console),
+        #[cfg(feature = "cluster")]
+        Command::Gateway(args) => roles::run(Role::Gateway, role_layers(layers, &args).load()?, console),
+        #[cfg(feature = "cluster")]
+        Command::Coordinator(args) => {
+            roles::run(Role::Coordinator, role_layers(layers, &args).load()?, console)
+        }
+        #[cfg(feature = "cluster")]
+        Command::Worker(args) => roles::run(Role::Worker, role_layers(layers, &args).load()?, console),
+        #[cfg(feature = "cluster")]
+        Command::Doctor(args) => {
+            let config = with_nats(layers, args.nats.as_deref()).load()?;
+            roles::run_doctor(args.json, &config, &mut Sink::stdout())
+        }
+        #[cfg(feature = "cluster")]
+        Command::Dead(command) => roles::run_dead(&command, layers.load()?, &mut Sink::stdout()),
+        #[cfg(feature = "cluster")]
+        Command::Keys(command) => roles::run_keys(&command, &mut Sink::stdout()),
+        #[cfg(not(feature = "cluster"))]
+        Command::Serve(_) => Err(Failure::Usage(
+            "this build has none of the commands of a service and a cluster".to_owned(),
+            "build it with `cargo build --release --features cluster`".to_owned(),
+        )),
+    }
+}
+
+#[cfg(feature = "cluster")]
+fn role_layers(layers: ConfigLayers, args: &RoleArgs) -> ConfigLayers {
+    let mut layers = with_nats(layers, args.nats.as_deref());
+    let texts = [
+        ("gateway.listen", &args.listen),
+        ("gateway.admin_listen", &args.admin_listen),
+        ("model.name", &args.model),
+    ];
+    for (key, text) in texts {
+        if let Some(text) = text {
+            layers = layers.set(key, text.as_str());
+        }
+    }
+    if let Some(threads) = args.threads {
+        layers = layers.set("engine.threads", threads as u64);
+    }
+    layers
+}
+
+#[cfg(feature = "cluster")]
+fn with_nats(layers: ConfigLayers, url: Option<&str>) -> ConfigLayers {
+    match url {
+        Some(url) => layers.set("nats.urls", vec![url.to_owned()]),
+        None => layers,
     }
 }
 

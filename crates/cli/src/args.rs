@@ -1,8 +1,12 @@
 //! What can be typed.
 
 mod check;
+#[cfg(feature = "cluster")]
+mod cluster;
 
 pub(crate) use check::CheckArgs;
+#[cfg(feature = "cluster")]
+pub(crate) use cluster::{DeadCommand, DoctorArgs, KeysCommand, RoleArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use groundline::ColorMode;
@@ -84,6 +88,40 @@ pub(crate) enum Command {
     /// Print every option with its default, or check a configuration file
     #[command(subcommand)]
     Config(ConfigCommand),
+    #[cfg(feature = "cluster")]
+    Serve(RoleArgs),
+    /// Answer HTTP and gRPC, and let the workers of a cluster score
+    #[cfg(feature = "cluster")]
+    Gateway(RoleArgs),
+    /// Work through the cluster's durable queue of checks
+    #[cfg(feature = "cluster")]
+    Coordinator(RoleArgs),
+    /// Score for a cluster, with one engine
+    #[cfg(feature = "cluster")]
+    Worker(RoleArgs),
+    /// Say what is wrong with a cluster, seen from outside
+    #[cfg(feature = "cluster")]
+    Doctor(DoctorArgs),
+    /// List, show, retry or drop jobs that are not delivered any more
+    #[cfg(feature = "cluster")]
+    #[command(subcommand)]
+    Dead(DeadCommand),
+    /// Make API keys for the gateway
+    #[cfg(feature = "cluster")]
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    #[cfg(not(feature = "cluster"))]
+    #[command(hide = true, aliases = ["gateway", "coordinator", "worker", "doctor", "dead", "keys"])]
+    Serve(LeftOut),
+}
+
+/// A command that this build leaves out, with whatever was typed after it.
+#[cfg(not(feature = "cluster"))]
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct LeftOut {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) rest: Vec<String>,
 }
 
 /// List the models that are found, or verify one.

@@ -26,6 +26,9 @@ pub(crate) async fn check(
     if !args.methods.is_empty() {
         groundline::resolve_methods(&args.methods)?;
     }
+    if let Some(policy) = &args.policy {
+        groundline::resolve_policy(policy, &config.policies)?;
+    }
     plan::refuse_overwriting(&args, config_file)?;
     let limits = plan::input_limits(&config);
     let input = plan::input(&args, &limits)?;

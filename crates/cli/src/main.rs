@@ -14,6 +14,8 @@ mod methods_command;
 mod models_command;
 mod output;
 mod progress;
+#[cfg(feature = "cluster")]
+mod roles;
 
 fn main() -> std::process::ExitCode {
     app::run()

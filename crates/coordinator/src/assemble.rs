@@ -1,11 +1,12 @@
 //! From reports to the result.
 
 use crate::CoordinatorOptions;
+use crate::cascade::StageOutcome;
 use groundline_types::{
     CheckResult, Code, ModelFacts, ModelResult, Note, Outcome, PreparedCheck, Reason, Report, SCHEMA,
     SentenceStatus, Timings, Usage, Verdict,
 };
-use groundline_verdict::{Decision, decide};
+use groundline_verdict::{Decision, decide_staged};
 
 /// What a result holds besides its verdict.
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub(crate) struct Context {
     pub(crate) id: String,
     pub(crate) notes: Vec<Note>,
     pub(crate) is_foreign: bool,
+    pub(crate) stages: StageOutcome,
     pub(crate) usage: Usage,
     pub(crate) timings: Timings,
 }
@@ -25,12 +27,15 @@ pub(crate) fn assemble(
     options: &CoordinatorOptions,
     context: Context,
 ) -> CheckResult {
-    let mut decision = decide(check, &reports, &options.verdict);
+    let StageOutcome { roles, skipped, notes: stage_notes } = context.stages;
+    let mut decision = decide_staged(check, &reports, &roles, &options.verdict);
     if context.is_foreign {
         doubt_foreign(&decision, &mut reports);
-        decision = decide(check, &reports, &options.verdict);
+        decision = decide_staged(check, &reports, &roles, &options.verdict);
     }
+    decision.methods.extend(skipped);
     let mut notes = context.notes;
+    notes.extend(stage_notes);
     notes.extend(decision.notes);
     let result = CheckResult {
         id: context.id,
@@ -54,6 +59,13 @@ pub(crate) fn assemble(
         usage: context.usage,
         timings: context.timings,
         matrix: decision.matrix,
+    };
+    #[cfg(test)]
+    let result = match result.coverage {
+        Some(_) if crate::simulation::is_planted(crate::simulation::Bug::ClaimCoverage) => {
+            CheckResult { coverage: Some(1.0), ..result }
+        }
+        _ => result,
     };
     let source_text =
         |id: &str| check.sources.iter().find(|source| &*source.id == id).map(|source| &*source.text);

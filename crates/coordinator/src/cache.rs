@@ -5,7 +5,7 @@ use groundline_types::Score;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What an entry costs besides its numbers: key, bookkeeping, allocations.
@@ -119,13 +119,14 @@ impl<W: Waiter> ScoreCache<W> {
 #[derive(Debug)]
 pub(crate) struct Leads<W: Waiter> {
     cache: Arc<ScoreCache<W>>,
-    keys: HashSet<Key>,
+    /// Ordered, so that whoever waits is told in an order that does not change from run to run.
+    keys: BTreeSet<Key>,
 }
 
 impl<W: Waiter> Leads<W> {
     /// No key yet.
     pub(crate) fn new(cache: Arc<ScoreCache<W>>) -> Self {
-        Self { cache, keys: HashSet::new() }
+        Self { cache, keys: BTreeSet::new() }
     }
 
     /// Ends flights: with a score, which is remembered, or without. Keys that are not led are left out.
@@ -138,7 +139,7 @@ impl<W: Waiter> Leads<W> {
 
     /// Gives up every key that is still led.
     pub(crate) fn give_up(&mut self) {
-        let ends = self.keys.drain().map(|key| (key, None)).collect::<Vec<_>>();
+        let ends = std::mem::take(&mut self.keys).into_iter().map(|key| (key, None)).collect::<Vec<_>>();
         if !ends.is_empty() {
             self.cache.land(ends);
         }

@@ -3,7 +3,9 @@
 mod actor;
 mod machine;
 mod message;
+mod observed;
 mod work;
 
 pub(crate) use actor::Check;
 pub(crate) use message::{CheckMessage, CheckSetup, Reply, Shared};
+pub(crate) use observed::Observed;

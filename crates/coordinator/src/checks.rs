@@ -1,11 +1,13 @@
 //! Admits checks, and looks after those that run.
 
-use crate::check::{Check, CheckMessage, CheckSetup, Reply, Shared};
+use crate::check::{Check, CheckMessage, CheckSetup, Observed, Reply, Shared};
 use crate::dispatch::DispatchMessage;
 use crate::observer::Progress;
 use crate::router::RouterMessage;
+use crate::stream::Part;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_bus::SubjectToken;
+use groundline_telemetry::{AdmissionRefusal, Parent, record};
 use groundline_types::{CheckRequest, Code, Problem, Reason};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::BTreeMap;
@@ -19,7 +21,10 @@ pub(crate) struct Admission {
     pub(crate) number: u64,
     pub(crate) tenant: SubjectToken,
     pub(crate) request: CheckRequest,
+    pub(crate) part: Option<Arc<Part>>,
     pub(crate) progress: Option<watch::Sender<Progress>>,
+    /// The span of the caller.
+    pub(crate) parent: Parent,
     pub(crate) reply: Reply,
 }
 
@@ -55,9 +60,11 @@ pub(crate) struct ChecksState {
 
 impl ChecksState {
     async fn start(&mut self, admission: Admission, supervisor: &ActorRef<ChecksMessage>) {
-        let Admission { number, tenant, request, progress, reply } = admission;
+        let Admission { number, tenant, request, part, progress, parent, reply } = admission;
         let permit = Arc::clone(&self.shared.admission).try_acquire_owned().ok().filter(|_| !self.refusing);
         let Some(permit) = permit else {
+            let why = if self.refusing { AdmissionRefusal::Stopping } else { AdmissionRefusal::Full };
+            record::check_refused(why);
             let message = if self.refusing {
                 "the coordinator is stopping".to_owned()
             } else {
@@ -71,10 +78,12 @@ impl ChecksState {
             request.deadline_ms.unwrap_or_else(|| request.lane.unwrap_or_default().default_deadline_ms());
         let now = Instant::now();
         let setup = CheckSetup {
+            observed: Observed::begin(&request, &parent),
             shared: Arc::clone(&self.shared),
             number,
             tenant,
             request: Arc::new(request),
+            part,
             progress,
             deadline: now.checked_add(Duration::from_millis(deadline_ms)).unwrap_or(now + FAR_AWAY),
             permit: Some(Arc::new(permit)),
@@ -197,6 +206,7 @@ async fn watch_parts(
 ) {
     loop {
         let message = tokio::select! {
+            biased;
             changed = router.changed() => changed.map(|()| ChecksMessage::RouterLost),
             changed = dispatch.changed() => changed.map(|()| ChecksMessage::DispatchLost),
         };

@@ -2,42 +2,51 @@
 
 use crate::CoordinatorOptions;
 use crate::cache::ScoreCache;
+use crate::cascade::validate_policies;
 use crate::check::{CheckMessage, Shared};
 use crate::checks::{Admission, Checks, ChecksMessage};
 use crate::dispatch::{Dispatch, DispatchSetup};
+use crate::fleet::Fleet;
 use crate::observer::{CancelToken, CheckObserver};
 use crate::router::{ResultRouter, RouterMessage};
+use crate::stream::Part;
+use crate::workers::{Workers, WorkersSetup};
 use groundline_actors::{
     ChildSpec, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage, SupervisorSpec,
 };
 use groundline_bus::{Incarnation, JobBus, SubjectToken};
+use groundline_telemetry::Parent;
 use groundline_types::{CheckRequest, CheckResult, Code, ModelFacts, Problem, Reason};
 use ractor::ActorRef;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::Instant;
 
 /// More failures than this within [`MELTDOWN_WINDOW`] end the coordinator.
 const MAX_RESTARTS: usize = 5;
 const MELTDOWN_WINDOW: Duration = Duration::from_secs(60);
 /// How long checks that were told to finish may take, at a stop.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(5);
+/// What the whole coordinator reports its health as.
+const ROOT_COMPONENT: &str = "coordinator";
 /// The tenant of callers that name none.
 const ANONYMOUS: &str = "anonymous";
 
 /// Takes responses from text to verdict. Clones are the same coordinator; it ends with the last of them.
 #[derive(Debug, Clone)]
 pub struct Coordinator {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
     root: ActorRef<SupervisorMessage>,
-    checks: Handle<ChecksMessage>,
-    shared: Arc<Shared>,
+    pub(crate) checks: Handle<ChecksMessage>,
+    pub(crate) shared: Arc<Shared>,
     health: HealthBoard,
+    fleet: watch::Sender<Fleet>,
     next_check: AtomicU64,
     anonymous: SubjectToken,
 }
@@ -53,6 +62,7 @@ impl Coordinator {
         options: CoordinatorOptions,
     ) -> Result<Self, Problem> {
         options.detectors.validate()?;
+        validate_policies(&options.policies)?;
         let health = HealthBoard::default();
         let (router, dispatch) = (Handle::vacant(), Handle::vacant());
         let setup = DispatchSetup {
@@ -61,6 +71,15 @@ impl Coordinator {
             credit_tokens: options.credit_tokens,
             resend_after: options.resend_after,
             max_attempts: options.max_attempts.max(1),
+            no_worker_timeout: options.no_worker_timeout,
+        };
+        let fleet = watch::Sender::new(Fleet::unknown(Instant::now()));
+        let workers = WorkersSetup {
+            bus: bus.clone(),
+            model: SubjectToken::from_name(&facts.id.revision),
+            target_queue: options.target_queue,
+            dispatch: dispatch.clone(),
+            fleet: fleet.clone(),
         };
         let admission = Arc::new(Semaphore::new(options.max_checks.min(Semaphore::MAX_PERMITS)));
         let shared = Arc::new(Shared {
@@ -80,13 +99,14 @@ impl Coordinator {
                 (ResultRouter::new(), (bus.clone(), me, for_router.clone()))
             }),
             ChildSpec::new("dispatch", dispatch, move || (Dispatch::new(), setup.clone())),
+            ChildSpec::new("workers", Handle::vacant(), move || (Workers::new(), workers.clone())),
             ChildSpec::new("checks", checks.clone(), move || (Checks, Arc::clone(&for_checks))),
         ];
         let spec = SupervisorSpec {
             children,
             strategy: Strategy::OneForOne,
             policy: RestartPolicy { max_restarts: MAX_RESTARTS, within: MELTDOWN_WINDOW },
-            health: health.component("coordinator"),
+            health: health.component(ROOT_COMPONENT),
         };
         let root = Supervisor::start(spec)
             .await
@@ -96,6 +116,7 @@ impl Coordinator {
             checks,
             shared,
             health,
+            fleet,
             next_check: AtomicU64::new(1),
             anonymous: SubjectToken::from_name(ANONYMOUS),
         };
@@ -135,9 +156,27 @@ impl Coordinator {
         observer: CheckObserver,
     ) -> Result<CheckResult, Problem> {
         request.validate(&self.inner.shared.options.limits)?;
+        self.run(tenant, request, observer, None).await
+    }
+
+    /// Settings.
+    pub(crate) fn options(&self) -> &CoordinatorOptions {
+        &self.inner.shared.options
+    }
+
+    /// Checks a validated request, or a part of one.
+    pub(crate) async fn run(
+        &self,
+        tenant: SubjectToken,
+        request: CheckRequest,
+        observer: CheckObserver,
+        part: Option<Arc<Part>>,
+    ) -> Result<CheckResult, Problem> {
         let number = self.inner.next_check.fetch_add(1, Ordering::Relaxed);
         let (reply, mut answer) = oneshot::channel();
-        let admission = Admission { number, tenant, request, progress: observer.progress, reply };
+        let parent = Parent::current();
+        let admission =
+            Admission { number, tenant, request, part, progress: observer.progress, parent, reply };
         if self.inner.checks.send(ChecksMessage::Start(Box::new(admission))).is_err() {
             return Err(Problem::new(Code::INTERNAL, "the coordinator has stopped"));
         }
@@ -158,6 +197,19 @@ impl Coordinator {
     /// How its parts are.
     pub fn health(&self) -> &HealthBoard {
         &self.inner.health
+    }
+
+    /// Waits until the coordinator has given up after too many failures, and says why; the process should end with
+    /// [`Code::exit_status`] of it. Callers that still wait get an error.
+    pub fn failed(&self) -> impl Future<Output = Problem> + Send + 'static {
+        let board = self.inner.health.clone();
+        async move { Problem::new(Code::INTERNAL, board.failed(ROOT_COMPONENT).await) }
+    }
+
+    /// Workers that serve the model, were heard of within the last seconds, and take jobs. Without any, checks wait for one up
+    /// to their deadline, or as long as [`CoordinatorOptions::no_worker_timeout`] says: a reason not to be ready.
+    pub fn ready_workers(&self) -> usize {
+        self.inner.fleet.borrow().ready_workers
     }
 
     /// Stops in good order: admits no check, lets those that run finish, makes them answer with what they have after the stop
@@ -205,7 +257,7 @@ impl Drop for Inner {
 
 /// Tells the check when its caller goes away.
 struct Caller {
-    checks: Handle<ChecksMessage>,
+    pub(crate) checks: Handle<ChecksMessage>,
     number: u64,
 }
 

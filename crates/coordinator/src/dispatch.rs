@@ -1,64 +1,29 @@
 //! Sends jobs: whose turn it is, no more than workers can take, and again where no answer comes.
 
 mod fair;
+mod message;
 
 use crate::check::CheckMessage;
+use crate::fleet::Fleet;
+#[cfg(test)]
+use crate::simulation::{Bug, is_planted};
 use fair::FairQueue;
 use groundline_actors::{Credits, TaskKind, spawn_task};
-use groundline_bus::{BusClosed, CheckId, Job, JobBus, JobId, PublishError, Published, SubjectToken};
-use groundline_types::{Code, Reason};
+use groundline_bus::{BusState, CheckId, Job, JobBus, JobId, PublishError, Published};
+use groundline_telemetry::{PublishEnd, record};
+use groundline_types::{Code, Lane, Reason};
+#[cfg(test)]
+pub(crate) use message::Leftover;
+pub(crate) use message::{DispatchMessage, DispatchSetup, Submission};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// How often unanswered jobs are looked at.
 const RESEND_TICK: Duration = Duration::from_millis(500);
-
-/// A job on its way from its check to the bus.
-#[derive(Clone)]
-pub(crate) struct Submission {
-    /// The job; its attempt and the time left are filled in when it is sent.
-    pub(crate) job: Arc<Job>,
-    /// When its answer is of no use any more.
-    pub(crate) deadline: Instant,
-    /// Who is told if it is given up.
-    pub(crate) check: ActorRef<CheckMessage>,
-}
-
-#[derive(Clone)]
-pub(crate) struct DispatchSetup<B> {
-    pub(crate) bus: B,
-    /// Whose workers are told of cancelled checks.
-    pub(crate) model: SubjectToken,
-    pub(crate) credit_tokens: usize,
-    pub(crate) resend_after: Duration,
-    pub(crate) max_attempts: u32,
-}
-
-pub(crate) enum DispatchMessage {
-    /// Send this job when it is its turn. A job that is known already is left as it is.
-    Submit(Submission),
-    /// This job is answered. Said of every result, wanted or not.
-    Settled(JobId),
-    /// Every job of this check is of no use.
-    CheckGone(u64),
-    /// No check is left.
-    AllGone,
-    /// The answer to this job may be lost.
-    Resend(JobId),
-    /// What the bus says of an attempt.
-    Published(JobId, Result<Published, PublishError>),
-    /// The bus took these jobs of a check that is gone out of its queues.
-    Cancelled(Result<Vec<JobId>, BusClosed>),
-    /// Time to look for jobs without an answer.
-    Tick,
-    /// Fail, as a bug would.
-    #[cfg(test)]
-    Panic,
-}
 
 pub(crate) struct Dispatch<B>(PhantomData<fn() -> B>);
 
@@ -77,6 +42,10 @@ struct Sent {
     /// Its answer may be lost, so that answers to other jobs say nothing of this one.
     is_suspect: bool,
 }
+
+/// A job that was answered this much earlier than one that was sent before it has overtaken it: queues are nearly in order, so
+/// the answer to the earlier one may be lost.
+const OVERTAKEN_AFTER: Duration = Duration::from_secs(5);
 
 /// A job that nobody waits for, and that still takes a worker's time.
 struct Gone {
@@ -97,6 +66,10 @@ pub(crate) struct DispatchState<B> {
     credits: Credits,
     /// When workers last answered something.
     progress_at: Instant,
+    /// For each lane, when the latest of the jobs was sent that are answered.
+    answered_sent_at: BTreeMap<Lane, Instant>,
+    bus_state: watch::Receiver<BusState>,
+    fleet: Fleet,
 }
 
 impl<B: JobBus> DispatchState<B> {
@@ -134,7 +107,9 @@ impl<B: JobBus> DispatchState<B> {
         };
         let (bus, myself) = (self.setup.bus.clone(), self.myself.clone());
         let task = async move {
+            let (lane, sent_at) = (job.lane.lane, Instant::now());
             let published = bus.publish(job).await;
+            record::job_published(lane, publish_end(&published), sent_at.elapsed());
             // A dispatcher that ended meanwhile is followed by one that is told everything again.
             let _ = myself.send_message(DispatchMessage::Published(id, published));
         };
@@ -147,13 +122,24 @@ impl<B: JobBus> DispatchState<B> {
         Some(sent)
     }
 
+    fn note_progress(&mut self, answered: &Sent) {
+        self.progress_at = Instant::now();
+        let lane = answered.submission.job.lane.lane;
+        let latest = self.answered_sent_at.entry(lane).or_insert(answered.sent_at);
+        *latest = answered.sent_at.max(*latest);
+    }
+
     /// A job is answered: workers make progress, whoever the answer is for.
     fn on_settled(&mut self, id: JobId) {
         if let Some(gone) = self.gone.remove(&id) {
+            #[cfg(test)]
+            if is_planted(Bug::LeakCredits) {
+                return;
+            }
             self.credits.give_back(gone.tokens);
             self.progress_at = Instant::now();
-        } else if self.settle(id).is_some() {
-            self.progress_at = Instant::now();
+        } else if let Some(sent) = self.settle(id) {
+            self.note_progress(&sent);
         } else if self.queued.contains(&id) {
             // Sent by an earlier dispatcher, and answered before it was its turn again.
             self.unqueue(|queued| *queued == id);
@@ -165,7 +151,7 @@ impl<B: JobBus> DispatchState<B> {
             (Ok(Published::Stored), Some(sent)) => sent.is_suspect = false,
             // Its check went while the job was on its way. A job that is known no more was answered before this word of its
             // publishing came: fast engines do that.
-            (Ok(Published::Stored), None) if self.gone.contains_key(&id) => self.cancel(id.check_id()),
+            (Ok(_), None) if self.gone.contains_key(&id) => self.cancel(id.check_id()),
             (Ok(Published::Stored | Published::Duplicate), _) => {}
             (Err(error), _) => {
                 self.forget_gone(id);
@@ -193,6 +179,7 @@ impl<B: JobBus> DispatchState<B> {
     fn give_up(&mut self, id: JobId, reason: Reason) {
         if let Some(sent) = self.settle(id) {
             tracing::warn!(job = %id, code = %reason.code, "a job is given up");
+            record::job_given_up(reason.code);
             // A check that just ended needs no word.
             let _ = sent.submission.check.send_message(CheckMessage::JobFailed(id, reason));
         }
@@ -203,37 +190,72 @@ impl<B: JobBus> DispatchState<B> {
         let Some(sent) = self.sent.get_mut(&id) else { return };
         sent.attempt += 1;
         tracing::warn!(job = %id, attempt = sent.attempt, "a job is sent again");
+        record::job_resent();
         self.publish(id);
     }
 
-    /// Sends again what has waited while nothing at all was answered, and gives it up where that went on for too long. A slow
-    /// worker with a long queue is not a lost job: as long as anything is answered, the deadline alone ends the wait.
+    /// Sends again what has waited while nothing at all was answered, and gives it up where that went on for too long; and what
+    /// younger jobs have overtaken. A slow worker with a long queue is not a lost job: as long as anything is answered in its
+    /// turn, the deadline alone ends the wait.
     fn resend_unanswered(&mut self) {
+        if !self.bus_state.borrow().connected {
+            // Nothing can be answered now; with the next connection, everything is sent again.
+            return;
+        }
         let (now, progress_at) = (Instant::now(), self.progress_at);
-        let mut unanswered = Vec::new();
+        let (mut unanswered, mut hopeless) = (Vec::new(), Vec::new());
         for (id, sent) in &mut self.sent {
             if sent.sent_at < progress_at {
                 sent.silent_sends = 1;
             }
             let since = if sent.is_suspect { sent.sent_at } else { sent.sent_at.max(progress_at) };
+            let latest = self.answered_sent_at.get(&sent.submission.job.lane.lane);
             if now.saturating_duration_since(since) >= self.setup.resend_after {
                 sent.silent_sends += 1;
-                unanswered.push((*id, sent.silent_sends > self.setup.max_attempts));
+                let is_hopeless = sent.silent_sends > self.setup.max_attempts;
+                if is_hopeless { hopeless.push(*id) } else { unanswered.push(*id) }
+            } else if latest.is_some_and(|latest| *latest >= sent.sent_at + OVERTAKEN_AFTER) {
+                unanswered.push(*id);
             }
         }
-        for (id, is_hopeless) in unanswered {
-            if is_hopeless {
-                let sends = self.setup.max_attempts;
-                let message = format!("the job was sent {sends} times, and nothing was answered in between");
-                self.give_up(id, Reason::new(Code::JOB_DEAD, message));
-            } else {
-                self.resend(id);
-            }
+        for id in hopeless {
+            let sends = self.setup.max_attempts;
+            let message = format!("the job was sent {sends} times, and nothing was answered in between");
+            self.give_up(id, Reason::new(Code::JOB_DEAD, message));
         }
-        // Workers begin nothing after its deadline; what is lost without a word frees its credits by then.
+        unanswered.into_iter().for_each(|id| self.resend(id));
+    }
+
+    /// Workers begin nothing after its deadline: credits of what is lost without a word are free by then.
+    fn forget_expired(&mut self) {
+        let now = Instant::now();
         let expired = self.gone.iter().filter(|(_, gone)| gone.deadline <= now).map(|(id, _)| *id);
         for id in expired.collect::<Vec<_>>() {
             self.forget_gone(id);
+        }
+    }
+
+    fn on_fleet(&mut self, fleet: Fleet) {
+        self.credits.set_limit(fleet.credit_tokens.unwrap_or(self.setup.credit_tokens));
+        self.fleet = fleet;
+        self.give_up_without_workers();
+    }
+
+    /// Fails every job where that is wanted and no worker is there to score it.
+    fn give_up_without_workers(&mut self) {
+        let (Some(patience), Some(since)) = (self.setup.no_worker_timeout, self.fleet.no_worker_since) else {
+            return;
+        };
+        if since.elapsed() < patience {
+            return;
+        }
+        let reason = || Reason::new(Code::NO_WORKER, "no live worker serves the model");
+        for id in self.sent.keys().copied().collect::<Vec<_>>() {
+            self.give_up(id, reason());
+        }
+        while let Some((_, submission)) = self.next.take().or_else(|| self.queue.pop()) {
+            self.queued.remove(&submission.job.id);
+            let _ = submission.check.send_message(CheckMessage::JobFailed(submission.job.id, reason()));
         }
     }
 
@@ -273,6 +295,9 @@ impl<B: JobBus> Actor for Dispatch<B> {
         myself.send_interval(RESEND_TICK, || DispatchMessage::Tick);
         Ok(DispatchState {
             credits: Credits::new(setup.credit_tokens),
+            bus_state: setup.bus.state(),
+            answered_sent_at: BTreeMap::new(),
+            fleet: Fleet::unknown(Instant::now()),
             setup,
             myself,
             queue: FairQueue::default(),
@@ -305,11 +330,27 @@ impl<B: JobBus> Actor for Dispatch<B> {
             DispatchMessage::Cancelled(purged) => {
                 purged.unwrap_or_default().into_iter().for_each(|id| state.forget_gone(id));
             }
-            DispatchMessage::Tick => state.resend_unanswered(),
+            DispatchMessage::Tick => {
+                state.resend_unanswered();
+                state.forget_expired();
+                state.give_up_without_workers();
+            }
+            DispatchMessage::Fleet(fleet) => state.on_fleet(fleet),
+            #[cfg(test)]
+            DispatchMessage::Probe(reply) => {
+                let left = Leftover {
+                    queued: state.queued.len(),
+                    sent: state.sent.len(),
+                    gone: state.gone.len(),
+                    credits: state.credits.used(),
+                };
+                let _ = reply.send(left);
+            }
             #[cfg(test)]
             DispatchMessage::Panic => panic!("the test asked for it"),
         }
         state.send_what_credits_allow();
+        record::dispatch_load(state.queued.len(), state.sent.len());
         Ok(())
     }
 
@@ -323,6 +364,14 @@ impl<B: JobBus> Actor for Dispatch<B> {
     }
 }
 
+fn publish_end(published: &Result<Published, PublishError>) -> PublishEnd {
+    match published {
+        Ok(Published::Stored) => PublishEnd::Stored,
+        Ok(Published::Duplicate) => PublishEnd::Duplicate,
+        Err(_) => PublishEnd::Refused,
+    }
+}
+
 fn refusal(error: &PublishError) -> Reason {
     let code = match error {
         PublishError::TooLarge { .. } => Code::JOB_TOO_LARGE,
@@ -331,3 +380,6 @@ fn refusal(error: &PublishError) -> Reason {
     };
     Reason::new(code, error.to_string())
 }
+
+#[cfg(test)]
+mod tests;

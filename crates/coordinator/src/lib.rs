@@ -6,6 +6,7 @@
 //! Root ─ one_for_one
 //! ├─ ResultRouter   brings results to their checks
 //! ├─ Dispatch       fair between tenants, bounded by credits; sends jobs, and again where no answer comes
+//! ├─ Workers        listens to workers; credits are what they get done in the time that a queue may take
 //! └─ Checks         admission
 //!    └─ Check(id)   one response; dies with its result
 //! ```
@@ -22,10 +23,12 @@
 
 mod assemble;
 mod cache;
+mod cascade;
 mod check;
 mod checks;
 mod coordinator;
 mod dispatch;
+mod fleet;
 mod key;
 mod language;
 mod observer;
@@ -33,7 +36,13 @@ mod options;
 mod panel;
 mod prepare;
 mod router;
+#[cfg(test)]
+mod simulation;
+mod stream;
+mod workers;
 
+pub use cascade::{resolve_policy, validate_policies};
 pub use coordinator::Coordinator;
 pub use observer::{CancelToken, CheckObserver, Progress, Stage};
 pub use options::CoordinatorOptions;
+pub use stream::{StreamEvent, StreamEvents, StreamInput};

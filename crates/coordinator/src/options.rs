@@ -1,8 +1,9 @@
 //! Settings of a coordinator.
 
 use groundline_detectors::DetectorOptions;
-use groundline_types::Limits;
+use groundline_types::{CascadePolicy, Limits};
 use groundline_verdict::VerdictPolicy;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Settings of a [`crate::Coordinator`].
@@ -12,6 +13,8 @@ pub struct CoordinatorOptions {
     pub detectors: DetectorOptions,
     /// How reports become verdicts.
     pub verdict: VerdictPolicy,
+    /// Policies that requests may name.
+    pub policies: BTreeMap<String, CascadePolicy>,
     /// What a request may hold.
     pub limits: Limits,
     /// Memory for scores of pairs; 0 turns the cache off, but equal pairs that are asked for at once are still scored once.
@@ -22,7 +25,15 @@ pub struct CoordinatorOptions {
     pub window_jobs: usize,
     /// Estimated tokens of all checks' jobs under way at once. Workers' queues stay short, so that the order of work is decided
     /// here, where fairness is.
+    ///
+    /// This bound holds while no worker says how fast it is; then it is what all of them get done in
+    /// [`CoordinatorOptions::target_queue`].
     pub credit_tokens: usize,
+    /// How long a job may wait behind others that are under way, when workers are as fast as they say.
+    pub target_queue: Duration,
+    /// How long jobs wait for any worker to be there before they are given up with
+    /// [`groundline_types::Code::NO_WORKER`]; `None`: until their deadline.
+    pub no_worker_timeout: Option<Duration>,
     /// How long nothing at all may be answered before what is under way is sent again.
     pub resend_after: Duration,
     /// How often a job is sent, with nothing answered in between, before it is given up.
@@ -40,13 +51,16 @@ impl Default for CoordinatorOptions {
         Self {
             detectors: DetectorOptions::default(),
             verdict: VerdictPolicy::default(),
+            policies: BTreeMap::new(),
             limits: Limits::default(),
             cache_bytes: 64 << 20,
             max_checks: 64,
             window_jobs: 32,
             credit_tokens: 65_536,
-            resend_after: Duration::from_secs(60),
-            max_attempts: 3,
+            target_queue: Duration::from_secs(2),
+            no_worker_timeout: None,
+            resend_after: Duration::from_secs(10),
+            max_attempts: 18,
             stop_timeout: Duration::from_secs(30),
             config_hash: String::new(),
             engine_name: String::new(),

@@ -3,6 +3,7 @@
 //! Methods ask for equal work: SummaC and entailment read the same pairs. Their rounds run in step, so equal work meets in one
 //! round and is done once.
 
+use crate::cascade::{StageOutcome, Stages};
 use crate::key::{Key, KeyMaker};
 use groundline_detectors::{Detector, Next};
 use groundline_types::{Head, ModelFacts, Outcome, PreparedCheck, Reason, Report, Score, Work};
@@ -35,12 +36,22 @@ struct Member {
 pub(crate) struct Panel {
     members: Vec<Member>,
     keys: KeyMaker,
+    stages: Stages,
+    /// Who joins where the first stage leaves the check open.
+    later: Vec<Box<dyn Detector>>,
+    /// What those who join start on.
+    ground: Option<(Arc<PreparedCheck>, ModelFacts)>,
 }
 
 impl Panel {
     pub(crate) fn new(detectors: Vec<Box<dyn Detector>>, keys: KeyMaker) -> Self {
-        let member = |detector| Member { detector, asked: Vec::new(), report: None };
-        Self { members: detectors.into_iter().map(member).collect(), keys }
+        let members = detectors.into_iter().map(Member::new).collect();
+        Self { members, keys, stages: Stages::default(), later: Vec::new(), ground: None }
+    }
+
+    /// The same, with detectors that start where `stages` says so after the others' reports.
+    pub(crate) fn with_stages(self, stages: Stages, later: Vec<Box<dyn Detector>>) -> Self {
+        Self { stages, later, ..self }
     }
 
     /// Items that the detectors will ask for, equal ones counted for each.
@@ -50,6 +61,7 @@ impl Panel {
 
     /// The first round; `None`: nothing is to be scored.
     pub(crate) fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Option<Round> {
+        self.ground = Some((Arc::clone(check), facts.clone()));
         let next = self.members.iter_mut().map(|member| member.detector.start(check, facts)).collect();
         self.merge(next)
     }
@@ -64,29 +76,50 @@ impl Panel {
         self.merge(next)
     }
 
-    /// Gives the detectors a round's outcomes, and fails with `reason` whatever they still ask for.
+    /// Gives the detectors a round's outcomes, and fails with `reason` whatever they still ask for, also those of a later stage.
     pub(crate) fn fail_rest(&mut self, outcomes: &[Outcome<Score>], reason: &Reason) {
         for member in self.members.iter_mut().filter(|member| member.report.is_none()) {
-            let mut next = member.resume(outcomes);
-            member.report = loop {
-                match next {
-                    Next::Done(report) => break Some(report),
-                    Next::Work(work) => {
-                        next = member.detector.resume(&vec![Outcome::Failed(reason.clone()); work.len()]);
-                    }
-                }
-            };
+            let next = member.resume(outcomes);
+            member.fail(next, reason);
+        }
+        let began = self.members.len();
+        for (member, next) in self.join_later().into_iter().enumerate() {
+            self.members[began + member].fail(next, reason);
         }
     }
 
-    /// What the detectors found, once they are done.
-    pub(crate) fn into_reports(self) -> Vec<Report> {
-        self.members.into_iter().filter_map(|member| member.report).collect()
+    /// What the detectors found, once they are done, and what became of the stages.
+    pub(crate) fn finish(self) -> (Vec<Report>, StageOutcome) {
+        let reports = self.members.into_iter().filter_map(|member| member.report).collect();
+        (reports, self.stages.into_outcome())
     }
 
     fn merge(&mut self, next: Vec<Next>) -> Option<Round> {
         let mut merger = Merger::default();
-        for (member, next) in self.members.iter_mut().zip(next) {
+        self.place(0, next, &mut merger);
+        if merger.round.work.is_empty() {
+            let began = self.members.len();
+            let next = self.join_later();
+            self.place(began, next, &mut merger);
+        }
+        (!merger.round.work.is_empty()).then_some(merger.round)
+    }
+
+    /// Starts the detectors of the later stage where all others have reported and it is due.
+    fn join_later(&mut self) -> Vec<Next> {
+        let reports = self.members.iter().filter_map(|member| member.report.as_ref()).collect::<Vec<_>>();
+        let (true, Some((check, facts))) = (self.stages.decide_grey(&reports), &self.ground) else {
+            return Vec::new();
+        };
+        let mut joined = self.later.drain(..).map(Member::new).collect::<Vec<_>>();
+        let next = joined.iter_mut().map(|member| member.detector.start(check, facts)).collect();
+        self.members.append(&mut joined);
+        next
+    }
+
+    /// Takes in what the members from `first` on want next.
+    fn place(&mut self, first: usize, next: Vec<Next>, merger: &mut Merger) {
+        for (member, next) in self.members[first..].iter_mut().zip(next) {
             match next {
                 Next::Done(report) => member.report = Some(report),
                 Next::Work(work) => {
@@ -94,11 +127,26 @@ impl Panel {
                 }
             }
         }
-        (!merger.round.work.is_empty()).then_some(merger.round)
     }
 }
 
 impl Member {
+    fn new(detector: Box<dyn Detector>) -> Self {
+        Self { detector, asked: Vec::new(), report: None }
+    }
+
+    /// Fails whatever the detector asks for until it is done.
+    fn fail(&mut self, mut next: Next, reason: &Reason) {
+        self.report = loop {
+            match next {
+                Next::Done(report) => break Some(report),
+                Next::Work(work) => {
+                    next = self.detector.resume(&vec![Outcome::Failed(reason.clone()); work.len()]);
+                }
+            }
+        };
+    }
+
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
         let mine = self.asked.drain(..).filter_map(|place| outcomes.get(place).cloned()).collect::<Vec<_>>();
         self.detector.resume(&mine)

@@ -1,12 +1,14 @@
 //! From a request to claims, evidence and detectors.
 
 use crate::CoordinatorOptions;
+use crate::cascade::{Plan, Stages};
 use crate::key::KeyMaker;
 use crate::language;
 use crate::panel::Panel;
+use crate::stream::Part;
 use groundline_bus::SubjectToken;
 use groundline_claims::{SplitOptions, split_response, split_source};
-use groundline_detectors::{create, resolve};
+use groundline_detectors::create;
 use groundline_evidence::{SourceText, prepare_source};
 use groundline_types::{
     CheckRequest, Claim, Code, CountTokens, ModelFacts, Note, PreparedCheck, PreparedSource, Problem, Reason,
@@ -25,30 +27,92 @@ pub(crate) struct Prepared {
     pub(crate) facts: ModelFacts,
     pub(crate) panel: Panel,
     pub(crate) notes: Vec<Note>,
-    /// Claims that leave no room for evidence, with the reason that their pairs fail with.
-    pub(crate) too_long: HashMap<Arc<str>, Reason>,
+    /// Texts of claims that are not scored, with the reason that their pairs fail with: they leave no room for evidence, or came
+    /// behind the place where a stream stopped.
+    pub(crate) refused: HashMap<Arc<str>, Reason>,
     /// Whether every source is surely in another language than the response.
     pub(crate) is_foreign: bool,
     pub(crate) planned_items: usize,
     pub(crate) planned_tokens: usize,
 }
 
+/// What is to be checked: a request, or a part of one that is still being written.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) request: Arc<CheckRequest>,
+    pub(crate) part: Option<Arc<Part>>,
+}
+
+impl Asked {
+    /// The claims, those of a part as they were found when the text before them was there.
+    fn claims(&self) -> Vec<Claim> {
+        let options = SplitOptions { facts: self.request.facts };
+        match &self.part {
+            Some(part) => {
+                part.claims.clone().unwrap_or_else(|| split_response(&self.request.response, &options))
+            }
+            None => split_response(&self.request.response, &options),
+        }
+    }
+
+    /// What the language of the response is guessed from.
+    fn sample_text(&self) -> &str {
+        let opening = self.part.as_ref().and_then(|part| part.opening.as_deref());
+        opening.unwrap_or(&self.request.response)
+    }
+
+    fn sources(&self, counter: &dyn CountTokens, window_tokens: usize) -> (Vec<PreparedSource>, Vec<Note>) {
+        let prepare = |window_tokens| prepare_sources(&self.request, counter, window_tokens);
+        match &self.part {
+            Some(part) => part.sources.get(window_tokens, prepare),
+            None => prepare(window_tokens),
+        }
+    }
+}
+
 /// Splits and windows a request that was validated. Takes time in proportion to its texts.
 pub(crate) fn prepare(
-    request: Arc<CheckRequest>,
+    asked: &Asked,
     model: &ModelFacts,
     tenant: &SubjectToken,
     options: &CoordinatorOptions,
 ) -> Result<Prepared, Problem> {
-    let methods = resolve(&request.methods)?;
-    let claims = split_response(&request.response, &SplitOptions { facts: request.facts });
-    let (window_tokens, too_long) = window_beside(&claims, model);
+    let request = Arc::clone(&asked.request);
+    let mut plan = Plan::of(&request, &options.policies)?;
+    if asked.part.as_ref().is_some_and(|part| part.first_stage_alone) {
+        plan = plan.first_alone();
+    }
+    let claims = asked.claims();
+    let (mut window_tokens, mut refused) = window_beside(&claims, model);
+    if let Some(part) = &asked.part {
+        window_tokens = part.sources.narrowed(window_tokens);
+        part.refuse(&claims, &mut refused);
+    }
     let facts = ModelFacts { window_tokens, ..model.clone() };
-    let (sources, mut notes) = prepare_sources(&request, &*model.counter, window_tokens);
+    let (sources, mut notes) = asked.sources(&*model.counter, window_tokens);
     if sources.iter().all(|source| source.sentences.is_empty()) {
         return Err(Problem::new(Code::EMPTY_SOURCE, "no source has a word in it"));
     }
-    let is_foreign = language::is_foreign(&request.response, sources.iter().map(|source| &*source.text));
+    let is_foreign = language::is_foreign(asked.sample_text(), sources.iter().map(|source| &*source.text));
+    notes.extend(request_notes(&request, is_foreign));
+    let check = Arc::new(PreparedCheck { request, claims, sources });
+    let panel = panel(plan, KeyMaker::new(&model.id, tenant), options);
+    let planned_items = panel.planned_items(&check, &facts);
+    let planned_tokens = planned_items * mean_pair_tokens(&check, &facts);
+    Ok(Prepared { check, facts, panel, notes, refused, is_foreign, planned_items, planned_tokens })
+}
+
+fn panel(plan: Plan, keys: KeyMaker, options: &CoordinatorOptions) -> Panel {
+    let detectors = |methods: Vec<&'static str>| {
+        methods.into_iter().filter_map(|method| create(method, &options.detectors)).collect()
+    };
+    let (first, later) = (detectors(plan.first()), detectors(plan.later()));
+    Panel::new(first, keys).with_stages(Stages::new(plan), later)
+}
+
+/// What a reader should know of the request as it came.
+fn request_notes(request: &CheckRequest, is_foreign: bool) -> Vec<Note> {
+    let mut notes = Vec::new();
     if is_foreign {
         let message = "every source seems to be in another language than the response, and the model reads one language; \
                        sentences that are not supported are left unchecked";
@@ -58,12 +122,7 @@ pub(crate) fn prepare(
         let message = "samples are not used by the methods asked".to_owned();
         notes.push(Note { code: Code::INVALID_FIELD, message, location: Some("samples".to_owned()) });
     }
-    let check = Arc::new(PreparedCheck { request, claims, sources });
-    let detectors = methods.iter().filter_map(|method| create(method, &options.detectors)).collect();
-    let panel = Panel::new(detectors, KeyMaker::new(&model.id, tenant));
-    let planned_items = panel.planned_items(&check, &facts);
-    let planned_tokens = planned_items * mean_pair_tokens(&check, &facts);
-    Ok(Prepared { check, facts, panel, notes, too_long, is_foreign, planned_items, planned_tokens })
+    notes
 }
 
 /// The window for this request: the model's, or what the longest claim leaves of its input. Claims that would leave less than

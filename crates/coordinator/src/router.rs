@@ -3,11 +3,15 @@
 use crate::check::CheckMessage;
 use crate::dispatch::DispatchMessage;
 use groundline_actors::{Handle, OwnedTask, TaskKind, spawn_task};
-use groundline_bus::{Incarnation, JobBus, JobResult};
+use groundline_bus::{BusState, Incarnation, JobBus, JobResult};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// How long to wait before subscribing again after a stream that ended although the connection is the same.
+const RESUBSCRIBE_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) enum RouterMessage {
     /// Results of jobs of this check go there.
@@ -18,7 +22,7 @@ pub(crate) enum RouterMessage {
     AllGone,
     /// A result from the bus.
     Result(JobResult),
-    /// Results are being received from now on.
+    /// Results are being received from now on. After the first time: some may be lost.
     Subscribed,
     /// The bus gives no results, or no more.
     Ended,
@@ -100,9 +104,16 @@ impl<B: JobBus> Actor for ResultRouter<B> {
                 let _ = state.dispatch.send(DispatchMessage::Settled(id));
             }
             RouterMessage::Subscribed => {
+                let is_first = state.subscription == Subscription::Pending;
                 state.subscription = Subscription::Open;
                 for waiting in state.waiting.drain(..) {
                     let _ = waiting.send(());
+                }
+                if !is_first {
+                    for check in state.checks.values() {
+                        // A check that just ended needs no word.
+                        let _ = check.send_message(CheckMessage::ResultsLost);
+                    }
                 }
             }
             RouterMessage::Ended => {
@@ -132,13 +143,27 @@ impl<B: JobBus> Actor for ResultRouter<B> {
     }
 }
 
-/// Ends with the bus, or with the router.
+/// Reads results, and subscribes again with every new connection. Ends with the bus, or with the router.
 async fn read_results<B: JobBus>(bus: B, me: Incarnation, router: ActorRef<RouterMessage>) {
-    if let Ok(mut results) = bus.results(me).await {
+    let mut state = bus.state();
+    loop {
+        let generation = state.borrow_and_update().generation;
+        let Ok(mut results) = bus.results(me).await else { break };
         // A router that ended has ended this task as well, so a refusal needs no answer.
         let _ = router.send_message(RouterMessage::Subscribed);
-        while let Some(result) = results.next().await {
-            let _ = router.send_message(RouterMessage::Result(result));
+        let ended_early = loop {
+            tokio::select! {
+                biased;
+                result = results.next() => match result {
+                    Some(result) => drop(router.send_message(RouterMessage::Result(result))),
+                    None => break true,
+                },
+                // A bus that tells no state any more is about to end its streams.
+                is_newer = BusState::newer(&mut state, generation) => break !is_newer,
+            }
+        };
+        if ended_early {
+            tokio::time::sleep(RESUBSCRIBE_WAIT).await;
         }
     }
     let _ = router.send_message(RouterMessage::Ended);

@@ -1,5 +1,9 @@
 //! The face of the library: one call from a request to a result.
 
+mod stream;
+
+pub use stream::StreamEvents;
+
 use crate::any_bus::AnyBus;
 use crate::fingerprint::config_hash;
 #[cfg(feature = "cluster")]
@@ -191,10 +195,7 @@ impl Checker {
         let Some(failed) = failed else { return check.await };
         tokio::select! {
             biased;
-            why = failed => {
-                let message = format!("the worker has given up ({why}), so that nothing can be scored any more");
-                Err(Problem::new(Code::INTERNAL, message))
-            }
+            why = failed => Err(gave_up(why)),
             answer = check => answer,
         }
     }
@@ -215,17 +216,16 @@ impl Checker {
         let inner = Arc::clone(&self.inner);
         async move {
             let Some(parts) = inner.parts.get() else { return std::future::pending().await };
-            let board = parts.coordinator.health().clone();
+            let coordinator = parts.coordinator.failed();
             let worker =
                 parts.worker.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Worker::failed);
             // Held no longer: waiting must not keep a checker alive that everyone else has dropped.
             drop(inner);
-            let coordinator = async { Problem::new(Code::INTERNAL, board.failed("coordinator").await) };
             match worker {
                 None => coordinator.await,
                 Some(worker) => tokio::select! {
                     problem = coordinator => problem,
-                    why = worker => Problem::new(Code::INTERNAL, why),
+                    problem = worker => problem,
                 },
             }
         }
@@ -238,6 +238,10 @@ impl Checker {
         };
         let mut reasons = not_ready(&self.components(), Instant::now());
         reasons.extend(parts.bus.not_ready());
+        let is_alone = parts.worker.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        if is_alone && parts.coordinator.ready_workers() == 0 {
+            reasons.push(NotReady { component: "workers", reason: "no live worker serves the model" });
+        }
         reasons
     }
 
@@ -296,6 +300,13 @@ impl Inner {
         let options = self.config.coordinator_options(&self.config_hash, &self.engine_name);
         Coordinator::start(bus, self.facts.clone(), options).await
     }
+}
+
+/// Why nothing is scored any more.
+fn gave_up(why: Problem) -> Problem {
+    let Problem { code, message } = why;
+    let message = format!("the worker has given up ({message}), so that nothing can be scored any more");
+    Problem::new(code, message)
 }
 
 #[cfg(test)]

@@ -4,23 +4,31 @@
 //! unknown key is an error that names the nearest known one. [`OPTIONS`] is the inventory: each option with its unit and
 //! its reason; [`default_toml`] prints it.
 
+mod gateway;
 mod inventory;
 mod layers;
 mod nats;
 mod render;
 
-pub use inventory::{OPTIONS, OptionInfo, SECTIONS};
+pub use gateway::{
+    GatewayAdmissionConfig, GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig,
+    GatewayTlsConfig,
+};
+pub use inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS};
 pub use layers::ConfigLayers;
 pub use nats::{HiddenText, NatsConfig, StorageChoice};
 pub use render::default_toml;
 
-use groundline_coordinator::CoordinatorOptions;
+use groundline_coordinator::{CoordinatorOptions, validate_policies};
 use groundline_detectors::DetectorOptions;
 use groundline_inference::cpu::Isa;
-use groundline_types::{Code, Limits, OffsetUnit, Problem};
+use groundline_telemetry::TelemetryOptions;
+use groundline_types::{CascadePolicy, Code, Limits, OffsetUnit, Problem};
 use groundline_verdict::VerdictPolicy;
+use groundline_verdict::reward::RewardProfile;
 use groundline_worker::WorkerOptions;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,6 +46,10 @@ pub struct Config {
     pub detectors: DetectorOptions,
     /// How reports become verdicts.
     pub verdict: VerdictPolicy,
+    /// Policies that requests may name: sections `[policies.NAME]`.
+    pub policies: BTreeMap<String, CascadePolicy>,
+    /// How results become rewards.
+    pub reward: RewardProfile,
     /// The pair-score cache.
     pub cache: CacheConfig,
     /// The part that takes a response from text to verdict.
@@ -46,6 +58,10 @@ pub struct Config {
     pub worker: WorkerConfig,
     /// The broker of a cluster.
     pub nats: NatsConfig,
+    /// What the process tells of itself.
+    pub telemetry: TelemetryOptions,
+    /// HTTP and gRPC.
+    pub gateway: GatewayConfig,
     /// How results are shown.
     pub output: OutputConfig,
 }
@@ -171,6 +187,10 @@ pub struct CoordinatorConfig {
     pub window_jobs: usize,
     /// Estimated tokens of all jobs under way at once.
     pub credit_tokens: usize,
+    /// How long a job may wait behind others, by what workers say they get done; that replaces `credit_tokens` once they do.
+    pub target_queue_ms: u64,
+    /// How long jobs wait for any worker to be there before they are given up; 0: until their deadline.
+    pub no_worker_timeout_ms: u64,
     /// How long a job may stay unanswered before it is sent again.
     pub resend_after_ms: u64,
     /// How often a job is sent before it is given up.
@@ -191,6 +211,8 @@ impl Default for CoordinatorConfig {
             max_checks: options.max_checks,
             window_jobs: options.window_jobs,
             credit_tokens: options.credit_tokens,
+            target_queue_ms: milliseconds(options.target_queue),
+            no_worker_timeout_ms: options.no_worker_timeout.map_or(0, milliseconds),
             resend_after_ms: milliseconds(options.resend_after),
             max_attempts: options.max_attempts,
             stop_timeout_ms: milliseconds(options.stop_timeout),
@@ -298,11 +320,16 @@ impl Config {
         CoordinatorOptions {
             detectors: self.detectors.clone(),
             verdict: self.verdict.clone(),
+            policies: self.policies.clone(),
             limits: self.limits.request(),
             cache_bytes: self.cache.bytes,
             max_checks: self.coordinator.max_checks,
             window_jobs: self.coordinator.window_jobs,
             credit_tokens: self.coordinator.credit_tokens,
+            target_queue: Duration::from_millis(self.coordinator.target_queue_ms),
+            no_worker_timeout: Some(self.coordinator.no_worker_timeout_ms)
+                .filter(|timeout_ms| *timeout_ms > 0)
+                .map(Duration::from_millis),
             resend_after: Duration::from_millis(self.coordinator.resend_after_ms),
             max_attempts: self.coordinator.max_attempts,
             stop_timeout: Duration::from_millis(self.coordinator.stop_timeout_ms),
@@ -350,8 +377,12 @@ impl Config {
         let inside = |section: &'static str| {
             move |problem: Problem| Problem::new(problem.code, format!("{section}.{}", problem.message))
         };
+        self.gateway.validate()?;
         self.detectors.validate().map_err(inside("detectors"))?;
-        self.verdict.validate().map_err(inside("verdict"))
+        self.verdict.validate().map_err(inside("verdict"))?;
+        self.telemetry.validate().map_err(inside("telemetry"))?;
+        self.reward.validate().map_err(inside("reward"))?;
+        validate_policies(&self.policies)
     }
 }
 

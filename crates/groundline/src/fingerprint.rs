@@ -7,7 +7,7 @@ use groundline_types::{Code, ModelFacts, Problem};
 const DIGITS: usize = 16;
 
 /// The hash that results carry as `config_hash`: equal hashes and equal requests give equal results. It covers the model's
-/// revision and labels, the windows, and the sections `detectors`, `verdict` and `limits`; not how results are computed or shown.
+/// revision and labels, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`; not how results are computed or shown.
 pub(crate) fn config_hash(config: &Config, facts: &ModelFacts) -> Result<String, Problem> {
     let internal = |error: serde_json::Error| {
         Problem::new(Code::INTERNAL, format!("cannot hash the configuration: {error}"))
@@ -25,6 +25,9 @@ pub(crate) fn config_hash(config: &Config, facts: &ModelFacts) -> Result<String,
     field("window_tokens", &(facts.window_tokens as u64).to_le_bytes());
     field("detectors", &serde_json::to_vec(&config.detectors).map_err(internal)?);
     field("verdict", &serde_json::to_vec(&config.verdict).map_err(internal)?);
+    if !config.policies.is_empty() {
+        field("policies", &serde_json::to_vec(&config.policies).map_err(internal)?);
+    }
     field("limits", &serde_json::to_vec(&config.limits).map_err(internal)?);
     Ok(hasher.finalize().to_hex().chars().take(DIGITS).collect())
 }

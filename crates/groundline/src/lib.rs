@@ -44,6 +44,8 @@ mod async_checks;
 mod checker;
 mod config;
 #[cfg(feature = "cluster")]
+mod dead_letters;
+#[cfg(feature = "cluster")]
 mod doctor;
 mod fingerprint;
 mod models;
@@ -52,21 +54,27 @@ mod readiness;
 mod worker_node;
 
 pub use async_checks::{AsyncChecks, AsyncRunner, AsyncStatus};
-pub use checker::Checker;
+pub use checker::{Checker, StreamEvents};
 pub use config::{
-    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, HiddenText, IsaChoice,
-    LimitsConfig, MAX_THREADS, ModelConfig, NatsConfig, OPTIONS, OptionInfo, OutputConfig, SECTIONS,
-    StorageChoice, WorkerConfig, default_toml,
+    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, GatewayAdmissionConfig,
+    GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig, GatewayTlsConfig, HiddenText,
+    IsaChoice, LimitsConfig, MAX_THREADS, ModelConfig, NatsConfig, OPTIONS, OptionInfo, OutputConfig,
+    POLICY_OPTIONS, SECTIONS, StorageChoice, WorkerConfig, default_toml,
 };
+#[cfg(feature = "cluster")]
+pub use dead_letters::{DeadLetter, DeadLetters};
 #[cfg(feature = "cluster")]
 pub use doctor::{Finding, Health, diagnose};
 pub use groundline_actors::{ComponentHealth, Condition};
-pub use groundline_coordinator::{CancelToken, CheckObserver, Progress, Stage};
+pub use groundline_coordinator::{
+    CancelToken, CheckObserver, Progress, Stage, StreamEvent, StreamInput, resolve_policy,
+};
 pub use groundline_detectors::{DetectorOptions, MethodInfo, methods, resolve as resolve_methods};
 pub use groundline_inference::{Comparison, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport};
+pub use groundline_telemetry::{LogFormat, TelemetryOptions};
 pub use groundline_types::{
-    CheckRequest, CheckResult, Code, Lane, ModelFacts, OffsetUnit, Problem, SentenceResult, Source, Status,
-    Verdict,
+    Audit, CascadePolicy, CheckRequest, CheckResult, Code, GreyZone, Lane, ModelFacts, OffsetUnit,
+    PolicyChoice, Problem, SentenceResult, Source, Status, StopAt, StreamRequest, Verdict,
 };
 pub use groundline_verdict::VerdictPolicy;
 pub use groundline_verdict::reward::{

@@ -3,19 +3,25 @@
 use crate::any_bus::AnyBus;
 use crate::readiness::{NotReady, not_ready};
 use crate::{Config, load_model};
-use groundline_actors::{ComponentHealth, TaskKind, run_blocking};
+use groundline_actors::{ComponentHealth, HealthBoard, TaskKind, run_blocking};
 use groundline_bus::NatsBus;
 use groundline_inference::Engine;
 use groundline_types::{Code, ModelFacts, Problem};
 use groundline_worker::Worker;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
+
+/// Ends where a worker has given up.
+type WorkerFailure = Pin<Box<dyn Future<Output = Problem> + Send>>;
 
 /// One engine that works on the jobs of a cluster.
 #[derive(Debug)]
 pub struct WorkerNode {
-    worker: Worker,
+    health: HealthBoard,
+    /// Taken out by the drain.
+    worker: Mutex<Option<Worker>>,
     bus: AnyBus,
     facts: ModelFacts,
     engine_name: String,
@@ -43,7 +49,8 @@ impl WorkerNode {
         let bus = NatsBus::connect(config.nats.options()).await?;
         let (facts, engine_name) = (engine.facts().clone(), engine.name().to_owned());
         let worker = Worker::start(bus.clone(), engine, config.worker.options()).await?;
-        Ok(Self { worker, bus: AnyBus::Nats(bus), facts, engine_name })
+        let health = worker.health().clone();
+        Ok(Self { health, worker: Mutex::new(Some(worker)), bus: AnyBus::Nats(bus), facts, engine_name })
     }
 
     /// What there is to know of its model.
@@ -58,7 +65,7 @@ impl WorkerNode {
 
     /// How its parts are, by name.
     pub fn components(&self) -> BTreeMap<&'static str, ComponentHealth> {
-        self.worker.health().all()
+        self.health.all()
     }
 
     /// What keeps it from taking work now; empty when it is ready.
@@ -70,14 +77,28 @@ impl WorkerNode {
 
     /// Waits until it has given up, and says why; the process should end with [`Code::exit_status`] of it.
     pub fn failed(&self) -> impl Future<Output = Problem> + Send + 'static {
-        let failed = self.worker.failed();
-        async move { Problem::new(Code::INTERNAL, failed.await) }
+        let failed = self.lock().as_ref().map(|worker| Box::pin(worker.failed()) as WorkerFailure);
+        async move {
+            match failed {
+                Some(failed) => failed.await,
+                // One that was stopped did not fail.
+                None => std::future::pending().await,
+            }
+        }
     }
 
     /// Stops in good order: takes no further job, hands back what it has not begun, finishes and answers the rest, and closes the
     /// connection.
-    pub async fn drain(self) {
-        self.worker.drain().await;
-        self.bus.drain().await;
+    /// A second call does nothing.
+    pub async fn drain(&self) {
+        let worker = self.lock().take();
+        if let Some(worker) = worker {
+            worker.drain().await;
+            self.bus.clone().drain().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Worker>> {
+        self.worker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

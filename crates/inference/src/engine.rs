@@ -39,7 +39,8 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Scores a batch on all threads of the engine and returns one answer for each item, in order. Blocks.
     ///
-    /// An item that cannot be scored fails alone ([`groundline_types::Code::NON_FINITE`]).
+    /// An item that cannot be scored fails alone ([`groundline_types::Code::NON_FINITE`]). Where the device is lost for this
+    /// process, every item fails with [`groundline_types::Code::DEVICE_LOST`]; nothing is run after that.
     fn run(&self, batch: &[Encoded]) -> Vec<Result<Score, Problem>>;
 
     /// How many tokens a batch should hold so that every thread is busy and memory stays within plan.

@@ -9,6 +9,11 @@
 #![forbid(unsafe_code)]
 
 mod gate;
+#[expect(
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "a test that needs a server must fail where there is none, and show what the server said"
+)]
 mod nats_server;
 #[cfg(feature = "engines")]
 mod tiny;

@@ -5,7 +5,7 @@ use crate::words::{CLS, SEP, WhitespaceCounter, is_content, is_negation, is_numb
 use groundline_inference::{Encoded, Engine, Task};
 use groundline_types::{Code, Head, ModelFacts, ModelId, NliLabels, Problem, Score, Work};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const LABELS: [&str; 3] = ["entailment", "neutral", "contradiction"];
@@ -26,6 +26,7 @@ pub struct ToyEngine {
     facts: ModelFacts,
     hooks: ToyHooks,
     stats: Arc<ToyStats>,
+    is_lost: AtomicBool,
 }
 
 /// What a test may have a [`ToyEngine`] do. A word takes effect where it stands in a text that is scored.
@@ -39,6 +40,10 @@ pub struct ToyHooks {
     pub nan_word: Option<String>,
     /// A batch with this word panics.
     pub panic_word: Option<String>,
+    /// The process ends at once where an item holds all of these words; none: never.
+    pub abort_words: Vec<String>,
+    /// From a batch with this word on, the device is lost: every item of every batch fails with [`Code::DEVICE_LOST`].
+    pub lose_device_word: Option<String>,
     /// Every batch waits here before it is scored.
     pub gate: Option<Arc<Gate>>,
 }
@@ -77,7 +82,7 @@ impl ToyEngine {
             summac_conv_fitted: false,
             counter: Arc::new(WhitespaceCounter),
         };
-        Self { facts, hooks, stats: Arc::default() }
+        Self { facts, hooks, stats: Arc::default(), is_lost: AtomicBool::new(false) }
     }
 
     /// The same engine with other facts: a shorter window, no support head, another name.
@@ -160,12 +165,19 @@ impl Engine for ToyEngine {
         if !self.hooks.batch_delay.is_zero() {
             std::thread::sleep(self.hooks.batch_delay);
         }
-        if let Some(word) = &self.hooks.panic_word {
-            let id = word_id(word);
-            assert!(
-                batch.iter().all(|item| !item.ids.contains(&id)),
-                "the toy engine was told to panic on this batch"
-            );
+        let holds = |word: &Option<String>| {
+            word.as_ref().is_some_and(|word| batch.iter().any(|item| item.ids.contains(&word_id(word))))
+        };
+        let words = self.hooks.abort_words.iter().map(|word| word_id(word)).collect::<Vec<_>>();
+        let is_deadly = |item: &Encoded| words.iter().all(|word| item.ids.contains(word));
+        if !words.is_empty() && batch.iter().any(is_deadly) {
+            std::process::abort();
+        }
+        assert!(!holds(&self.hooks.panic_word), "the toy engine was told to panic on this batch");
+        if self.is_lost.load(Ordering::SeqCst) || holds(&self.hooks.lose_device_word) {
+            self.is_lost.store(true, Ordering::SeqCst);
+            let lost = || Problem::new(Code::DEVICE_LOST, "the toy engine was told to lose its device");
+            return batch.iter().map(|_| Err(lost())).collect();
         }
         batch.iter().map(|item| self.score(item)).collect()
     }

@@ -59,6 +59,7 @@ pub struct AtomicFact {
 
 /// Why an error in a sentence would matter more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HighStakesTag {
     /// Names a person, place, organisation or work.

@@ -4,8 +4,10 @@ use serde::{Serialize, Serializer};
 
 /// A stable code of an error or note; its meaning never changes, and each has a page `docs/errors/<code>.md`.
 ///
-/// `GL1xxx` input, `GL2xxx` internal, `GL3xxx` bus, `GL4xxx` model and device.
+/// `GL1xxx` input, `GL2xxx` internal, `GL3xxx` bus, `GL4xxx` model and device,
+/// `GL6xxx` the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Code(&'static str);
 
 macro_rules! codes {
@@ -49,6 +51,8 @@ codes! {
     SENTENCE_CUT = "GL1014";
     /// A claim of the response alone is longer than the model can read.
     CLAIM_TOO_LONG = "GL1015";
+    /// A request's policy did not call for a method, or did: what was decided and why.
+    POLICY_STAGE = "GL1016";
     /// A bug: a part failed that should not fail.
     INTERNAL = "GL2001";
     /// The deadline passed before every claim was checked.
@@ -57,6 +61,8 @@ codes! {
     CANCELLED = "GL2003";
     /// Too many checks are running already.
     OVERLOADED = "GL2004";
+    /// A stream stopped at its first contradiction, as it was asked to; what came behind it is unchecked.
+    STREAM_STOPPED = "GL2005";
     /// The bus refused or lost a job.
     BUS_UNAVAILABLE = "GL3001";
     /// A job was delivered as often as is allowed without an answer.
@@ -67,6 +73,8 @@ codes! {
     BROKER_UNSUITABLE = "GL3004";
     /// The broker does not accept these credentials.
     BROKER_DENIED = "GL3005";
+    /// No live worker serves the model.
+    NO_WORKER = "GL3010";
     /// No model was found.
     MODEL_NOT_FOUND = "GL4001";
     /// A model file is missing, truncated or malformed.
@@ -85,6 +93,26 @@ codes! {
     HEAD_MISSING = "GL4008";
     /// SummaC-Conv's layer was fitted to another NLI model than the one loaded.
     FOREIGN_BACKBONE = "GL4009";
+    /// The device that scores is lost for this process: its driver answers nothing any more.
+    DEVICE_LOST = "GL4010";
+    /// Credentials are missing, unknown or expired.
+    UNAUTHENTICATED = "GL6001";
+    /// The credentials do not allow this.
+    FORBIDDEN = "GL6002";
+    /// The tenant has as much under way, or has sent as much in a while, as it may.
+    TENANT_LIMIT = "GL6003";
+    /// The gateway has as much under way as it takes.
+    GATEWAY_OVERLOADED = "GL6004";
+    /// The gateway is stopping.
+    DRAINING = "GL6005";
+    /// There is no such route, check or method on it.
+    NOT_FOUND = "GL6006";
+    /// A body has a content type that the route does not read.
+    UNSUPPORTED_MEDIA = "GL6007";
+    /// A client took too long to send a body.
+    BODY_TIMEOUT = "GL6008";
+    /// This installation does not offer the route.
+    NOT_OFFERED = "GL6009";
 }
 
 impl Code {
@@ -99,17 +127,22 @@ impl Code {
     }
 
     /// The process exit status that goes with an error of this code: 2 where the input, the configuration, a limit or the
-    /// caller is the cause, 70 otherwise.
+    /// caller is the cause, 75 where only a new process can use the device again, 70 otherwise.
     pub fn exit_status(self) -> u8 {
+        if self == Code::DEVICE_LOST {
+            return 75;
+        }
         let by_caller = matches!(
             self,
             Code::DEADLINE
                 | Code::CANCELLED
                 | Code::OVERLOADED
+                | Code::STREAM_STOPPED
                 | Code::BROKER_UNSUITABLE
                 | Code::BROKER_DENIED
         );
-        if by_caller || self.0.starts_with("GL1") || self.0.starts_with("GL4") { 2 } else { 70 }
+        let by_caller = by_caller || ["GL1", "GL4", "GL6"].iter().any(|kind| self.0.starts_with(kind));
+        if by_caller { 2 } else { 70 }
     }
 }
 
@@ -158,7 +191,13 @@ mod tests {
     #[test]
     fn only_faults_of_groundline_itself_end_as_internal_errors() {
         let internal = Code::ALL.iter().filter(|code| code.exit_status() == 70).map(|code| code.as_str());
-        assert_eq!(internal.collect::<Vec<_>>(), ["GL2001", "GL3001", "GL3002", "GL3003"]);
+        assert_eq!(internal.collect::<Vec<_>>(), ["GL2001", "GL3001", "GL3002", "GL3003", "GL3010"]);
+    }
+
+    #[test]
+    fn a_lost_device_asks_for_a_new_process() {
+        let again = Code::ALL.iter().filter(|code| code.exit_status() == 75).collect::<Vec<_>>();
+        assert_eq!(again, [&Code::DEVICE_LOST]);
     }
 
     #[test]

@@ -35,7 +35,8 @@ pub use outcome::{Outcome, Reason};
 pub use probability::Probability;
 pub use report::{ClaimFinding, EvidencePick, MethodScore, Polarity, Report, SupportMatrix};
 pub use report::{Verdict, VerdictReason};
-pub use request::{CheckRequest, Lane, Source, Turn};
+pub use request::{Audit, CascadePolicy, CheckRequest, GreyZone, Lane, PolicyChoice, Source, Turn};
+pub use request::{StopAt, StreamRequest};
 pub use result::{
     Action, CheckResult, EvidenceResult, FactResult, MatrixResult, MatrixRow, MethodResult, MethodStatus,
     ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, Status, Timings, Usage,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A finite number in `0..=1`. NaN and infinity cannot be held, so they never reach a result.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Probability(f32);
 
 impl Probability {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 /// Whether a claim holds against the sources. The order is the order of badness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The sources entail it.
@@ -18,6 +19,7 @@ pub enum Verdict {
 
 /// Why a sentence has its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictReason {
     /// Evidence entails it.
@@ -38,6 +40,7 @@ pub enum VerdictReason {
 
 /// Which way a method's number points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {
     /// More is better supported.

@@ -1,7 +1,12 @@
 //! What is asked: a response and the sources to check it against.
 
 mod json;
+mod policy;
+mod stream;
 mod strict;
+
+pub use policy::{Audit, CascadePolicy, GreyZone, PolicyChoice};
+pub use stream::{StopAt, StreamRequest};
 
 use crate::{Code, Limits, OffsetUnit, Problem};
 use std::collections::BTreeMap;
@@ -26,6 +31,8 @@ pub struct CheckRequest {
     pub samples: Vec<String>,
     /// Names of methods; `default` stands for entailment, summac, summac_conv and numeric.
     pub methods: Vec<String>,
+    /// Methods in stages instead of `methods`.
+    pub policy: Option<PolicyChoice>,
     /// Also score atomic facts.
     pub facts: bool,
     /// Also return the SummaC matrix.
@@ -64,6 +71,7 @@ pub struct Turn {
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
     /// Someone waits for the answer.
@@ -100,6 +108,7 @@ impl CheckRequest {
             history_is_evidence: false,
             samples: Vec::new(),
             methods: vec!["default".to_owned()],
+            policy: None,
             facts: false,
             matrix: false,
             profile: None,
@@ -122,6 +131,9 @@ impl CheckRequest {
     pub fn from_value(value: serde_json::Value) -> Result<Self, Problem> {
         json::from_value(value)
     }
+
+    /// The names that a request's JSON object may have.
+    pub const FIELDS: &'static [&'static str] = json::FIELDS;
 
     /// The JSON value of a request's text, for those who need it besides the request. A name that stands twice in one object
     /// is refused: which of the two was meant cannot be known.
@@ -154,6 +166,10 @@ impl CheckRequest {
             return Err(too_large("response", self.response.len(), limits.response_bytes));
         }
         refuse_nul("response", &self.response)?;
+        self.validate_all_but_response(limits)
+    }
+
+    fn validate_all_but_response(&self, limits: &Limits) -> Result<(), Problem> {
         self.validate_evidence(limits)?;
         if self.profile.is_some() {
             let message =

@@ -9,6 +9,7 @@ pub const SCHEMA: &str = "groundline.check/1";
 
 /// The answer to one [`crate::CheckRequest`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CheckResult {
     /// The request's id.
     pub id: String,
@@ -49,6 +50,7 @@ pub struct CheckResult {
 
 /// The probabilities of every (source sentence, response sentence) pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MatrixResult {
     /// The source sentences, a row each.
     pub rows: Vec<MatrixRow>,
@@ -64,6 +66,7 @@ pub struct MatrixResult {
 
 /// One source sentence of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MatrixRow {
     /// Id of its source.
     pub source: String,
@@ -77,6 +80,7 @@ pub struct MatrixRow {
 
 /// Whether everything that should be scored was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Every checkable sentence has a verdict.
@@ -91,6 +95,7 @@ pub enum Status {
 
 /// What to do with a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Deliver it.
@@ -105,6 +110,7 @@ pub enum Action {
 
 /// Numbers for the whole response. Null where there is none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Scores {
     /// Lowest `support_probability` of a sentence.
     pub min: Option<Probability>,
@@ -124,6 +130,7 @@ pub struct Scores {
 
 /// Which model answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelResult {
     /// Its name.
     pub name: String,
@@ -135,6 +142,7 @@ pub struct ModelResult {
 
 /// One sentence of the response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SentenceResult {
     /// The sentence as it was scored, without markup.
     pub text: String,
@@ -169,6 +177,7 @@ pub struct SentenceResult {
 
 /// Whether a sentence was scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SentenceStatus {
     /// It was.
@@ -181,6 +190,7 @@ pub enum SentenceStatus {
 
 /// A piece of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EvidenceResult {
     /// Id of its source.
     pub source: String,
@@ -200,6 +210,7 @@ pub struct EvidenceResult {
 
 /// One atomic fact of a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FactResult {
     /// The fact as a sentence of its own.
     pub text: String,
@@ -239,6 +250,7 @@ fn plain_weight() -> f32 {
 
 /// What a method did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MethodResult {
     /// Whether it gave a number.
     pub status: MethodStatus,
@@ -255,6 +267,7 @@ pub struct MethodResult {
 
 /// Whether a method gave a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MethodStatus {
     /// It did.
@@ -269,6 +282,7 @@ pub enum MethodStatus {
 
 /// Something a reader should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Note {
     /// A stable code.
     pub code: Code,
@@ -281,6 +295,7 @@ pub struct Note {
 
 /// What a check cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Usage {
     /// Distinct pairs that the check needed.
     pub pairs: usize,
@@ -294,6 +309,7 @@ pub struct Usage {
 
 /// How long a check took, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Timings {
     /// Splitting and windowing.
     pub prepare_ms: f64,

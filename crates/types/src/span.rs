@@ -51,6 +51,7 @@ impl Span {
 
 /// The unit in which offsets are reported; spans are in bytes inside Groundline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OffsetUnit {
     /// Bytes of UTF-8.

@@ -4,7 +4,7 @@ use crate::VerdictPolicy;
 use crate::aggregate::{Counts, action, disagree, methods, scores};
 use crate::matrix::matrix;
 use crate::notes::notes;
-use crate::sentence::Findings;
+use crate::sentence::{Findings, Roles};
 use groundline_types::{
     Action, MatrixResult, MethodResult, Note, PreparedCheck, Report, Scores, SentenceResult, SentenceStatus,
     Status, Verdict,
@@ -45,7 +45,20 @@ pub struct Decision {
 ///
 /// Never panics and never gives NaN, whatever the reports hold.
 pub fn decide(check: &PreparedCheck, reports: &[Report], policy: &VerdictPolicy) -> Decision {
-    let findings = Findings::new(check, reports, policy);
+    decide_staged(check, reports, &Roles::default(), policy)
+}
+
+/// The same for methods that ran in stages. A sentence that the deciding method of a later stage did not score keeps what the
+/// earlier stage found, where [`Roles::fallback`] names it.
+///
+/// Never panics and never gives NaN, whatever the reports hold.
+pub fn decide_staged(
+    check: &PreparedCheck,
+    reports: &[Report],
+    roles: &Roles,
+    policy: &VerdictPolicy,
+) -> Decision {
+    let findings = Findings::new(check, reports, roles, policy);
     let (mut sentences, mut unchecked) = (Vec::with_capacity(check.claims.len()), Vec::new());
     for (index, claim) in check.claims.iter().enumerate() {
         let (sentence, reason) = findings.sentence(index, claim);

@@ -18,5 +18,6 @@ mod policy;
 pub mod reward;
 mod sentence;
 
-pub use decide::{Decision, decide};
+pub use decide::{Decision, decide, decide_staged};
 pub use policy::{ActionPolicy, VerdictPolicy};
+pub use sentence::{Roles, decides};

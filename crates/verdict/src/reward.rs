@@ -14,6 +14,7 @@ const WORST: f64 = -1.0;
 
 /// Which formula makes the reward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RewardShape {
     /// Weighted mean over checkable sentences: supported +1, contradicted -1, not mentioned as configured. A positive mean is
@@ -119,6 +120,7 @@ impl RewardProfile {
 
 /// A reward and what it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Reward {
     /// Whether there is a number, and whether it is the whole truth.
     pub status: RewardStatus,
@@ -134,6 +136,7 @@ pub struct Reward {
 
 /// Whether there is a reward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RewardStatus {
     /// Every checkable sentence has a verdict.
@@ -146,6 +149,7 @@ pub enum RewardStatus {
 
 /// Numbers behind a reward. Every field is always there and finite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RewardComponents {
     /// Sentences that make a claim.
     pub checkable: usize,
@@ -190,6 +194,7 @@ impl RewardComponents {
 
 /// The reward of one sentence, for those who put rewards on tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SentenceReward {
     /// Start in the response, in the unit of the result.
     pub start: usize,

@@ -15,10 +15,25 @@ const NUMERIC: &str = "numeric";
 /// The method that says something of facts.
 const FACTS: &str = "entailment";
 
+/// Whether a method gives sentences a support probability, from which they can be decided.
+pub fn decides(method: &str) -> bool {
+    DECIDING_METHODS.contains(&method)
+}
+
+/// What part methods have in a decision, where they ran in stages. By default they all speak, the best decides alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Roles {
+    /// Methods whose numbers are shown and compared, and that decide no sentence.
+    pub advisory: Vec<&'static str>,
+    /// The method of an earlier stage that decides what the deciding method of a later one could not score.
+    pub fallback: Option<&'static str>,
+}
+
 /// The reports that sentences are decided from.
 pub(crate) struct Findings<'a> {
     check: &'a PreparedCheck,
     deciding: Option<&'a Report>,
+    fallback: Option<&'a Report>,
     numeric: Option<&'a Report>,
     has_reports: bool,
     policy: &'a VerdictPolicy,
@@ -36,10 +51,19 @@ struct Decided {
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn new(check: &'a PreparedCheck, reports: &'a [Report], policy: &'a VerdictPolicy) -> Self {
-        let by_name = |name: &str| reports.iter().find(|report| report.method == name);
+    pub(crate) fn new(
+        check: &'a PreparedCheck,
+        reports: &'a [Report],
+        roles: &Roles,
+        policy: &'a VerdictPolicy,
+    ) -> Self {
+        let by_name = |name: &str| {
+            reports.iter().find(|report| report.method == name && !roles.advisory.contains(&report.method))
+        };
         let deciding = DECIDING_METHODS.iter().find_map(|name| by_name(name));
-        Self { check, deciding, numeric: by_name(NUMERIC), has_reports: !reports.is_empty(), policy }
+        let fallback = roles.fallback.and_then(by_name);
+        let has_reports = !reports.is_empty();
+        Self { check, deciding, fallback, numeric: by_name(NUMERIC), has_reports, policy }
     }
 
     /// The result for the claim at `index`, and why it was not scored where it should have been.
@@ -84,7 +108,18 @@ impl<'a> Findings<'a> {
     }
 
     fn outcome(&self, index: usize) -> Outcome<ClaimFinding> {
-        match self.deciding {
+        let outcome = self.outcome_in(self.deciding, index);
+        if outcome.scored().is_none() && self.fallback.is_some() {
+            let earlier = self.outcome_in(self.fallback, index);
+            if earlier.scored().is_some() {
+                return earlier;
+            }
+        }
+        outcome
+    }
+
+    fn outcome_in(&self, report: Option<&Report>, index: usize) -> Outcome<ClaimFinding> {
+        match report {
             None => self.no_verdict(),
             Some(report) => match (report.claims.get(index), report.score.reason()) {
                 (Some(outcome), _) => outcome.clone(),

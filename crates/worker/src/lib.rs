@@ -7,12 +7,13 @@
 //! ├─ Device        async face of the thread that runs the engine; one batch runs, one waits
 //! ├─ Batcher       holds the deliveries, forms batches, keeps deliveries alive, answers, acknowledges
 //! ├─ Puller online asks the bus only for the tokens that the batcher has room for
-//! └─ Puller bulk
+//! ├─ Puller bulk
+//! └─ Announcer     tells coordinators every second what the worker can take
 //! ```
 //!
 //! A job is answered before it is acknowledged, so that no work is lost for good. What a failed batcher held comes back from
-//! the bus; a group that comes back is answered [`Split`](groundline_bus::JobAnswer::Split), so that an item that brings workers
-//! down meets its end alone.
+//! the bus; a group that comes back is answered [`Split`](groundline_bus::JobAnswer::Split), and a single that comes back runs
+//! alone, so that an item that brings workers down costs at most three of them and no other job (`batcher::intake`).
 //!
 //! Invariant of absence: this crate knows no claim and no verdict.
 
@@ -20,7 +21,9 @@
 
 mod batcher;
 mod device;
+mod load;
 mod options;
+mod presence;
 mod puller;
 mod worker;
 

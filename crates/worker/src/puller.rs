@@ -1,6 +1,6 @@
 //! Asks the bus for what the batcher has room for.
 
-use crate::batcher::{BatcherMessage, Room};
+use crate::batcher::BatcherMessage;
 use groundline_actors::{Handle, OwnedTask, TaskKind, Unsent, spawn_task};
 use groundline_bus::{Delivery, JobBus, LaneId, MAX_JOB_ITEMS, PullBudget};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
@@ -19,7 +19,8 @@ pub(crate) struct PullerSetup<B> {
     pub(crate) bus: B,
     pub(crate) lane: LaneId,
     pub(crate) batcher: Handle<BatcherMessage>,
-    pub(crate) room: watch::Receiver<Room>,
+    /// Tokens of this lane.
+    pub(crate) room: watch::Receiver<usize>,
 }
 
 pub(crate) enum PullerMessage {
@@ -72,11 +73,13 @@ impl<B: JobBus> Actor for Puller<B> {
 
 /// Ends with the bus, or with the worker.
 async fn pull_while_there_is_room<B: JobBus>(mut setup: PullerSetup<B>) {
-    let lane = setup.lane.lane;
+    let mut bus_state = setup.bus.state();
     loop {
-        let Ok(room) = setup.room.wait_for(|room| room.of(lane) > 0).await.map(|room| room.of(lane)) else {
+        // Without a connection there is nothing to pull; what is held goes on.
+        if bus_state.wait_for(|now| now.connected).await.is_err() {
             return;
-        };
+        }
+        let Ok(room) = setup.room.wait_for(|room| *room > 0).await.map(|room| *room) else { return };
         let budget = PullBudget { max_jobs: MAX_JOBS_PER_PULL, max_tokens: room, wait: PULL_WAIT };
         let Ok(deliveries) = setup.bus.pull(&setup.lane, budget).await else { return };
         if deliveries.is_empty() {

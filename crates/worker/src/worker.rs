@@ -3,12 +3,13 @@
 use crate::WorkerOptions;
 use crate::batcher::{BatchLimits, Batcher, BatcherMessage, BatcherSetup, Room};
 use crate::device::{Device, DeviceMessage, DeviceSetup};
+use crate::load::Load;
+use crate::presence::{Announcer, AnnouncerMessage, AnnouncerSetup};
 use crate::puller::{Puller, PullerMessage, PullerSetup};
 use groundline_actors::{
-    ChildSpec, Condition, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage,
-    SupervisorSpec,
+    ChildSpec, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage, SupervisorSpec,
 };
-use groundline_bus::{JobBus, LaneId, SubjectToken};
+use groundline_bus::{Incarnation, JobBus, LaneId, SubjectToken};
 use groundline_inference::Engine;
 use groundline_types::{Code, Lane, Problem};
 use ractor::ActorRef;
@@ -21,6 +22,8 @@ const MAX_RESTARTS: usize = 3;
 const MELTDOWN_WINDOW: Duration = Duration::from_secs(60);
 /// What the whole worker reports its health as.
 const ROOT_COMPONENT: &str = "worker";
+/// What the device reports its health as.
+const DEVICE_COMPONENT: &str = "device";
 
 /// One engine that works on the jobs of a bus. Dropping it stops it at once; what it held is delivered again.
 #[derive(Debug)]
@@ -28,6 +31,7 @@ pub struct Worker {
     root: ActorRef<SupervisorMessage>,
     batcher: Handle<BatcherMessage>,
     pullers: [Handle<PullerMessage>; 2],
+    announcer: Handle<AnnouncerMessage>,
     health: HealthBoard,
     drain_timeout: Duration,
 }
@@ -47,25 +51,23 @@ impl Worker {
         let health = HealthBoard::default();
         let batch_tokens =
             options.batch_tokens.unwrap_or_else(|| engine.batch_tokens()).max(engine.facts().max_tokens);
-        let room = watch::Sender::new(Room::default());
+        let (room, load) = (Room::default(), watch::Sender::new(Load::default()));
         let device_setup = DeviceSetup {
             engine: Arc::clone(&engine),
             batcher: batcher.clone(),
-            health: health.component("device"),
+            health: health.component(DEVICE_COMPONENT),
         };
+        let held_tokens = batch_tokens.saturating_mul(options.held_batches.max(1));
         let model = SubjectToken::from_name(&engine.facts().id.revision);
         let batcher_setup = BatcherSetup {
             bus: bus.clone(),
             model: model.clone(),
             engine: Arc::clone(&engine),
             device: device.clone(),
-            limits: BatchLimits {
-                batch_tokens,
-                max_wait_online: options.max_wait_online,
-                max_wait_bulk: options.max_wait_bulk,
-            },
-            held_tokens: batch_tokens.saturating_mul(options.held_batches.max(1)),
+            limits: limits(batch_tokens, &options),
+            held_tokens,
             room: room.clone(),
+            load: load.clone(),
             health: health.component("batcher"),
         };
         let mut children = vec![
@@ -77,20 +79,34 @@ impl Worker {
                 bus: bus.clone(),
                 lane: LaneId { model: model.clone(), lane },
                 batcher: batcher.clone(),
-                room: room.subscribe(),
+                room: room.watch(lane),
             };
             children.push(ChildSpec::new("puller", handle.clone(), move || (Puller::new(), setup.clone())));
         }
-        let spec = SupervisorSpec {
-            children,
-            strategy: Strategy::RestForOne,
-            policy: RestartPolicy { max_restarts: MAX_RESTARTS, within: MELTDOWN_WINDOW },
-            health: health.component(ROOT_COMPONENT),
+        let announcer = AnnouncerSetup {
+            bus,
+            worker: SubjectToken::from_name(&Incarnation::random().to_string()),
+            model,
+            engine: engine.name().to_owned(),
+            capacity_tokens: held_tokens,
+            load: load.subscribe(),
+            health: health.clone(),
         };
-        let root = Supervisor::start(spec)
+        let announcers = Handle::vacant();
+        children.push(ChildSpec::new("announcer", announcers.clone(), move || {
+            (Announcer::new(), announcer.clone())
+        }));
+        let root = Supervisor::start(supervision(children, &health))
             .await
             .map_err(|error| Problem::new(Code::INTERNAL, format!("cannot start a worker: {error}")))?;
-        Ok(Self { root, batcher, pullers, health, drain_timeout: options.drain_timeout })
+        Ok(Self {
+            root,
+            batcher,
+            pullers,
+            announcer: announcers,
+            health,
+            drain_timeout: options.drain_timeout,
+        })
     }
 
     /// How its parts are.
@@ -98,22 +114,25 @@ impl Worker {
         &self.health
     }
 
-    /// Waits until the worker has given up after too many failures, and says why. It never does so before it is dropped or
-    /// drained unless something is badly wrong; nobody works on its jobs from then on.
-    pub fn failed(&self) -> impl Future<Output = &'static str> + Send + 'static {
+    /// Waits until the worker has given up, and says why: [`Code::DEVICE_LOST`] where only a new process can use the device
+    /// again, [`Code::INTERNAL`] after too many failures. It never does so before it is dropped or drained unless something is
+    /// badly wrong; nobody works on its jobs from then on. The process should end with [`Code::exit_status`].
+    pub fn failed(&self) -> impl Future<Output = Problem> + Send + 'static {
         let board = self.health.clone();
         async move {
-            // The board keeps the other end, so that waiting ends by a report alone.
-            let mut reports = board.watch(ROOT_COMPONENT);
-            loop {
-                if let Condition::Failed(why) = reports.borrow_and_update().condition {
-                    return why;
-                }
-                if reports.changed().await.is_err() {
-                    return "its health is unknown";
-                }
+            tokio::select! {
+                biased;
+                why = board.failed(DEVICE_COMPONENT) => Problem::new(Code::DEVICE_LOST, why),
+                why = board.failed(ROOT_COMPONENT) => Problem::new(Code::INTERNAL, why),
             }
         }
+    }
+
+    /// Makes a part of it fail, as a bug would.
+    #[cfg(feature = "sim")]
+    pub fn break_batcher(&self) {
+        // Between two lives, there is nobody to break.
+        let _ = self.batcher.send(BatcherMessage::Panic);
     }
 
     /// Stops in good order: pulls no more, hands back to the bus what has not begun, finishes and answers the rest.
@@ -134,10 +153,29 @@ impl Worker {
         {
             tracing::warn!("the drain timeout passed before every running batch was answered");
         }
+        // Coordinators hear that it takes no jobs any more; one that does not hear it notices the silence.
+        let _ = self.announcer.send(AnnouncerMessage::Tick);
         let (reply, stopped) = oneshot::channel();
         if self.root.send_message(SupervisorMessage::Stop(reply)).is_ok() {
             let _ = stopped.await;
         }
+    }
+}
+
+fn limits(batch_tokens: usize, options: &WorkerOptions) -> BatchLimits {
+    BatchLimits {
+        batch_tokens,
+        max_wait_online: options.max_wait_online,
+        max_wait_bulk: options.max_wait_bulk,
+    }
+}
+
+fn supervision(children: Vec<ChildSpec>, health: &HealthBoard) -> SupervisorSpec {
+    SupervisorSpec {
+        children,
+        strategy: Strategy::RestForOne,
+        policy: RestartPolicy { max_restarts: MAX_RESTARTS, within: MELTDOWN_WINDOW },
+        health: health.component(ROOT_COMPONENT),
     }
 }
 

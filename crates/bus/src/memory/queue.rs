@@ -303,6 +303,7 @@ impl Queue {
     fn bury(&mut self, sequence: u64, reason: Reason) {
         let Some(stored) = self.remove(sequence) else { return };
         tracing::warn!(job = %stored.job.id, code = %reason.code, "a job is dead");
+        groundline_telemetry::record::job_dead(reason.code);
         let dead = DeadJob {
             sequence: self.next_dead,
             lane: stored.job.lane.clone(),

@@ -11,6 +11,7 @@ use crate::{JobAnswer, JobResult, LaneId, SubjectToken};
 use async_nats::HeaderMap;
 use bytes::Bytes;
 use groundline_actors::TaskKind;
+use groundline_telemetry::record;
 use groundline_types::{Outcome, Reason};
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,6 +107,7 @@ impl Shared {
             pause *= 2;
         }
         count(&self.connection.counters.buried);
+        record::job_dead(code);
         tracing::warn!(sequence, %code, "a job is dead");
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::{BusState, Incarnation};
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectErrorKind, ConnectOptions, Event};
+use groundline_telemetry::record;
 use groundline_types::{Code, Problem};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -159,12 +160,15 @@ fn on_event(
 ) {
     match event {
         Event::Connected => {
+            record::bus_connected(true);
             state.send_modify(|state| {
                 *state = BusState { connected: true, generation: state.generation + 1 };
             });
             tracing::info!("connected to the broker");
         }
         Event::Disconnected => {
+            record::bus_connected(false);
+            record::bus_disconnected();
             count(&counters.disconnects);
             state.send_modify(|state| state.connected = false);
             tracing::warn!("the connection to the broker is lost");
@@ -175,6 +179,7 @@ fn on_event(
         }
         // One event for every message that is dropped: a line for each would be a second flood.
         Event::SlowConsumer(_) => {
+            record::bus_slow_consumer();
             let before = counters.slow_consumers.fetch_add(1, Ordering::Relaxed);
             if (before + 1).is_power_of_two() {
                 tracing::warn!(dropped = before + 1, "a reader is too slow, and the client drops messages");

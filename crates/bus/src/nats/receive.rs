@@ -5,7 +5,6 @@ use super::connection::count;
 use super::decide::{JobTicket, Received};
 use super::headers::{self, HeaderError};
 use super::subjects;
-use crate::clock::wall_clock_ms;
 use crate::wire::{WireError, decode_job};
 use crate::{Delivery, Job, LaneId};
 use async_nats::Message;
@@ -93,7 +92,8 @@ impl Shared {
             }
         };
         received.delivered = received.delivered.saturating_add(carried.delivered);
-        let waited = carried.waited + waited(meta);
+        let waited_ms = self.broker_now_ms().saturating_sub(meta.stored_at_ms);
+        let waited = carried.waited + Duration::from_millis(waited_ms);
         self.deliver(received, job, waited, ack_wait)
     }
 
@@ -137,11 +137,6 @@ impl Shared {
             self.bury(received, Reason::new(Code::INTERNAL, error.to_string()));
         }
     }
-}
-
-/// How long a message has been in its stream, by two clocks: a wrong one makes it look fresh or old, and no deadline may need more.
-fn waited(meta: Meta) -> Duration {
-    Duration::from_millis(wall_clock_ms().saturating_sub(meta.stored_at_ms))
 }
 
 /// Why a job is dead that nobody has rejected.

@@ -1,5 +1,7 @@
 //! The contract and what only a broker can do wrong, against a real server.
 
+mod rights;
+
 use super::*;
 use crate::contract::{self, Backend, Dead, Times, budget, expect_left, job, me};
 use crate::{JobAnswer, MAX_JOB_BYTES};
@@ -289,4 +291,24 @@ async fn a_worker_that_may_not_publish_jobs_hands_them_back_counted() {
     }
     assert_eq!(worker.stats().handed_back, 0);
     assert_eq!(worker.stats().refusals, 1, "it is tried once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_whose_clock_is_wrong_takes_no_job_for_late() {
+    let nats = Nats::start(Nats::TIMES).await;
+    assert!(nats.bus.shared.clock_ahead_ms.load(Ordering::Relaxed).abs() < 1000);
+    // As if the broker's clock were taken for a minute slow.
+    nats.bus.shared.clock_ahead_ms.fetch_add(-60_000, Ordering::Relaxed);
+    nats.bus.publish(job(0)).await.unwrap();
+    let early = nats.bus.pull(&job(0).lane, budget(1)).await.unwrap();
+    assert_eq!(early[0].time_left(), job(0).time_left, "the future is not waiting time");
+    early.into_iter().for_each(|delivery| delivery.retry(Duration::ZERO));
+    // A broker before 2.10 does not say its time.
+    if nats.bus.shared.connection.version >= topology::Version(2, 10, 0) {
+        nats.bus.shared.compare_clocks().await;
+        assert!(nats.bus.shared.clock_ahead_ms.load(Ordering::Relaxed).abs() < 10_000);
+    }
+    let again = nats.bus.pull(&job(0).lane, budget(1)).await.unwrap();
+    assert!(again[0].time_left() > job(0).time_left - Duration::from_secs(10));
+    again.into_iter().for_each(Delivery::ack);
 }

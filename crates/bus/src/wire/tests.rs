@@ -248,7 +248,7 @@ proptest! {
             },
             false => JobItem::Embed { text: (a % count) as u16 },
         });
-        let texts = JobTexts::from_parts(texts.clone(), items.collect()).unwrap();
+        let texts = JobTexts::from_parts(texts, items.collect()).unwrap();
         let job = Job { id: JobId { check, serial, ..id() }, attempt, texts, ..sample_job() };
         prop_assert_eq!(decode_job(encode_job(&job), None), Ok(job));
     }

@@ -66,6 +66,8 @@ impl Inline {
         match event {
             Event::Text(text) if source == &**text => self.push_lines(range.start, source),
             Event::Text(text) => self.push_replaced(range, text),
+            // A citation mark, whether or not its definition is there.
+            Event::FootnoteReference(_) => self.push_lines(range.start, source),
             Event::Code(code) => self.push_code(range, source, code),
             Event::SoftBreak | Event::HardBreak => self.push_break(range),
             Event::InlineHtml(tag) | Event::Html(tag) if html::is_break(tag) => self.push_break(range),
@@ -126,7 +128,7 @@ impl Inline {
             return None;
         }
         let Inline { text, breaks, code, links, .. } = self;
-        let block = Block { kind, text, breaks, code, links };
+        let block = Block { kind, text, breaks, code, links, leaf: 0, is_reread: false };
         Some(if kind == BlockKind::Code { block } else { marks::without_marks(block) })
     }
 

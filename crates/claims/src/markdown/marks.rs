@@ -66,6 +66,18 @@ fn marks(mapped: &MappedText, code: &[Range<usize>]) -> Vec<Range<usize>> {
     found
 }
 
+/// Whether a text is one or more citation marks and nothing else, such as "[1][2]".
+pub(super) fn is_chain(text: &str) -> bool {
+    let mut at = 0;
+    while text[at..].starts_with('[') {
+        match mark_end(text, at, '[') {
+            Some(end) => at = end,
+            None => return false,
+        }
+    }
+    at > 0 && at == text.len()
+}
+
 /// The index after the mark whose bracket opens at `at`.
 fn mark_end(text: &str, at: usize, bracket: char) -> Option<usize> {
     let inner = &text[at + bracket.len_utf8()..];

@@ -63,5 +63,6 @@ fn block(kind: BlockKind, cells: &[MappedText], text: &str) -> Option<Block> {
     };
     let mut mapped = MappedText::default();
     mapped.push_replacement(Span::new(span(first).start, span(last).end), text);
-    Some(Block { kind, text: mapped, breaks: Vec::new(), code: Vec::new(), links: Vec::new() })
+    let (breaks, code, links) = (Vec::new(), Vec::new(), Vec::new());
+    Some(Block { kind, text: mapped, breaks, code, links, leaf: 0, is_reread: false })
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use groundline::MAX_THREADS;
+use groundline_types::{CascadePolicy, CheckRequest, PolicyChoice, Problem};
 use std::path::PathBuf;
 
 /// Check responses against their sources.
@@ -48,6 +49,11 @@ pub(crate) struct CheckArgs {
     /// Methods to use, with commas between (see `groundline methods`) [default: default]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Check")]
     pub(crate) methods: Vec<String>,
+
+    /// Methods in stages instead: the name of a policy of the configuration, or one as JSON, such as
+    /// '{"always": ["entailment"], "grey_zone": {"methods": ["summac"]}}'
+    #[arg(long, value_name = "NAME|JSON", value_parser = policy_choice, conflicts_with = "methods", help_heading = "Check")]
+    pub(crate) policy: Option<PolicyChoice>,
 
     /// Also check the atomic facts of each sentence
     #[arg(long, help_heading = "Check")]
@@ -167,4 +173,12 @@ fn jobs(text: &str) -> Result<usize, String> {
         Ok(value) if (1..=MAX_JOBS).contains(&value) => Ok(value),
         _ => Err(format!("give a number from 1 to {MAX_JOBS}")),
     }
+}
+
+/// A policy of the configuration, or one's own.
+fn policy_choice(text: &str) -> Result<PolicyChoice, Problem> {
+    if !text.trim_start().starts_with('{') {
+        return Ok(PolicyChoice::Named(text.to_owned()));
+    }
+    CheckRequest::value_from_json(text).and_then(CascadePolicy::from_value).map(PolicyChoice::Own)
 }

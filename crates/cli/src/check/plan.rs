@@ -132,7 +132,9 @@ pub(super) fn complete(
     request.matrix |= args.matrix;
     if !args.methods.is_empty() {
         request.methods.clone_from(&args.methods);
+        request.policy = None;
     }
+    request.policy = args.policy.clone().or(request.policy);
     if let Some(question) = &args.question {
         request.question = Some(question.clone());
     }

@@ -5,13 +5,15 @@ use super::message::{CheckMessage, CheckSetup, CheckWaiter, Reply};
 use super::work::{Ground, OpenRound, Turn, standing, take_turn};
 use crate::assemble::{Context, assemble};
 use crate::cache::{FlightEnd, Leads};
+use crate::cascade::StageOutcome;
 use crate::dispatch::{DispatchMessage, Submission};
 use crate::observer::{Progress, Stage};
 use crate::panel::Panel;
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Asked, Prepared, prepare};
 use crate::router::RouterMessage;
 use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
+use groundline_telemetry::SpanName;
 use groundline_types::{Code, Note, Problem, Reason, Score, Timings, Usage, Work};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::sync::Arc;
@@ -71,6 +73,7 @@ impl CheckState {
             Effect::Conclude => self.conclude(),
             Effect::Reply(answer) => {
                 self.setup.permit = None;
+                self.setup.observed.answered(&answer);
                 if let Some(reply) = self.reply.take() {
                     // A caller that just left is no fault.
                     let _ = reply.send(*answer);
@@ -109,11 +112,13 @@ impl CheckState {
         }
     }
 
-    fn prepare(&self) {
-        let (shared, request) = (Arc::clone(&self.setup.shared), Arc::clone(&self.setup.request));
+    fn prepare(&mut self) {
+        self.setup.observed.part(SpanName::Prepare);
+        let shared = Arc::clone(&self.setup.shared);
+        let asked = Asked { request: Arc::clone(&self.setup.request), part: self.setup.part.clone() };
         let (tenant, myself) = (self.setup.tenant.clone(), self.myself.clone());
         let work =
-            self.counted(move || prepare(request, &shared.facts, &tenant, &shared.options).map(Box::new));
+            self.counted(move || prepare(&asked, &shared.facts, &tenant, &shared.options).map(Box::new));
         let task = async move {
             let prepared = run_blocking(TaskKind::Prepare, work).await;
             let _ = myself.send_message(CheckMessage::Prepared(prepared));
@@ -130,7 +135,7 @@ impl CheckState {
         self.ground = Some(Arc::new(Ground {
             check: prepared.check,
             facts: prepared.facts,
-            too_long: prepared.too_long,
+            refused: prepared.refused,
             cache: Arc::clone(&self.setup.shared.cache),
             waiter: CheckWaiter { number: self.setup.number, actor: self.myself.clone() },
         }));
@@ -142,6 +147,10 @@ impl CheckState {
     }
 
     fn arm_deadline(&mut self, at: Instant) {
+        #[cfg(test)]
+        if crate::simulation::is_planted(crate::simulation::Bug::NoDeadline) {
+            return;
+        }
         let myself = self.myself.clone();
         let task = async move {
             tokio::time::sleep_until(at).await;
@@ -154,6 +163,7 @@ impl CheckState {
     fn run_detectors(&mut self, turn: Turn) {
         self.round = None;
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
+        self.setup.observed.part(SpanName::Detect);
         let work = self.counted(move || Box::new(take_turn(panel, &ground, turn)));
         let myself = self.myself.clone();
         let task = async move {
@@ -165,6 +175,7 @@ impl CheckState {
 
     fn on_turned(&mut self, panel: Panel, round: Option<OpenRound>) {
         self.panel = Some(panel);
+        self.setup.observed.waits();
         let Some(mut round) = round else { return self.step(Event::DetectorsDone) };
         let pairs = round.work.iter().filter(|work| matches!(work, Work::Pair { .. })).count();
         self.usage.pairs += pairs;
@@ -186,7 +197,7 @@ impl CheckState {
             tenant: self.setup.tenant.clone(),
             time_left: Duration::ZERO,
             estimated_tokens: work().map(|work| crate::panel::estimated_tokens(work, overhead)).sum(),
-            trace: None,
+            trace: self.setup.observed.trace(),
             texts: JobTexts::intern(work()),
         };
         let submission =
@@ -234,12 +245,14 @@ impl CheckState {
 
     fn conclude(&mut self) {
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
+        self.setup.observed.part(SpanName::Decide);
         let now = Instant::now();
         let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
         let mut context = Context {
             id: self.setup.request.id.clone().unwrap_or_else(|| format!("check-{}", self.setup.number)),
             notes: std::mem::take(&mut self.notes),
             is_foreign: self.is_foreign,
+            stages: StageOutcome::default(),
             usage: Usage { cache_hits: self.machine.tally().cache_hits, ..self.usage },
             timings: Timings {
                 prepare_ms: ms(self.prepared - self.began),
@@ -249,7 +262,8 @@ impl CheckState {
         };
         let (shared, myself, began) = (Arc::clone(&self.setup.shared), self.myself.clone(), self.began);
         let work = self.counted(move || {
-            let reports = panel.into_reports();
+            let (reports, stages) = panel.finish();
+            context.stages = stages;
             context.timings.total_ms = ms(began.elapsed());
             Box::new(assemble(&ground.check, reports, &ground.facts, &shared.options, context))
         });
@@ -338,11 +352,15 @@ impl Actor for Check {
             }
             CheckMessage::Landed(ends) => state.on_landed(ends),
             CheckMessage::Finish(reason) => state.step(Event::Finish(reason)),
-            CheckMessage::CallerGone => state.step(Event::CallerGone),
+            CheckMessage::CallerGone => {
+                state.setup.observed.caller_gone();
+                state.step(Event::CallerGone);
+            }
             CheckMessage::RouterLost => {
                 state.register();
                 state.step(Event::ResultsLost);
             }
+            CheckMessage::ResultsLost => state.step(Event::ResultsLost),
             CheckMessage::DispatchLost => state.step(Event::DispatchLost),
             CheckMessage::Concluded(Some(result)) => state.step(Event::Concluded(result)),
             CheckMessage::Concluded(None) => state.step(broken("making the verdict")),

@@ -178,6 +178,8 @@ fn settle_lead(
 }
 
 fn on_scored(state: &mut State, serial: u32, outcomes: Vec<Outcome<Score>>, effects: &mut Vec<Effect>) {
+    #[cfg(test)]
+    let outcomes = planted_bugs(state, serial, outcomes);
     let Some(items) = state.jobs.remove(&serial) else { return };
     let missing = || Outcome::Failed(Reason::new(Code::INTERNAL, "the answer to a job has too few items"));
     let outcomes = outcomes.into_iter().chain(std::iter::repeat_with(missing));
@@ -186,6 +188,21 @@ fn on_scored(state: &mut State, serial: u32, outcomes: Vec<Outcome<Score>>, effe
         settle_lead(state, item, outcome, &mut ends);
     }
     effects.extend([Effect::Settled { serial }, Effect::Resolve(ends)]);
+}
+
+#[cfg(test)]
+fn planted_bugs(state: &mut State, serial: u32, mut outcomes: Vec<Outcome<Score>>) -> Vec<Outcome<Score>> {
+    use crate::simulation::{Bug, is_planted};
+    if is_planted(Bug::WrongOrder) && outcomes.len() > 2 {
+        outcomes.reverse();
+    }
+    if is_planted(Bug::DoubleScore)
+        && let Some(items) = state.jobs.get(&serial).cloned()
+    {
+        let first = items.first().copied().zip(outcomes.first().cloned());
+        first.into_iter().for_each(|(item, outcome)| settle(state, item, outcome));
+    }
+    outcomes
 }
 
 fn on_split(state: &mut State, serial: u32, effects: &mut Vec<Effect>) {

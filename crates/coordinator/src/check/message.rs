@@ -1,5 +1,6 @@
 //! What a check is given and told.
 
+use super::observed::Observed;
 use super::work::OpenRound;
 use crate::CoordinatorOptions;
 use crate::cache::{FlightEnd, ScoreCache, Waiter};
@@ -8,6 +9,7 @@ use crate::observer::Progress;
 use crate::panel::Panel;
 use crate::prepare::Prepared;
 use crate::router::RouterMessage;
+use crate::stream::Part;
 use groundline_actors::Handle;
 use groundline_bus::{Incarnation, JobId, JobResult, SubjectToken};
 use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem, Reason};
@@ -39,10 +41,14 @@ pub(crate) struct CheckSetup {
     pub(crate) number: u64,
     pub(crate) tenant: SubjectToken,
     pub(crate) request: Arc<CheckRequest>,
+    /// What of it, where it is still being written.
+    pub(crate) part: Option<Arc<Part>>,
     pub(crate) progress: Option<watch::Sender<Progress>>,
     pub(crate) deadline: Instant,
     /// Given back just before the answer is sent: whoever has an answer may ask again at once.
     pub(crate) permit: Option<Permit>,
+    /// What the outside is told of it.
+    pub(crate) observed: Observed,
 }
 
 /// Where the one answer of a check goes.
@@ -84,8 +90,10 @@ pub(crate) enum CheckMessage {
     Finish(Reason),
     /// Nobody waits for the answer any more.
     CallerGone,
-    /// The router was started again.
+    /// The router was started again, and knows no check.
     RouterLost,
+    /// Results may have been lost on their way.
+    ResultsLost,
     /// The dispatcher was started again.
     DispatchLost,
     /// The verdict is made; `None`: that failed.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct Ground {
     pub(crate) check: Arc<PreparedCheck>,
     pub(crate) facts: ModelFacts,
-    pub(crate) too_long: HashMap<Arc<str>, Reason>,
+    pub(crate) refused: HashMap<Arc<str>, Reason>,
     pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
     pub(crate) waiter: CheckWaiter,
 }
@@ -70,7 +70,7 @@ fn open(round: Round, ground: &Ground) -> OpenRound {
 /// Why a piece of work cannot be scored, where that is known beforehand.
 fn refusal(work: &Work, ground: &Ground) -> Option<Reason> {
     match work {
-        Work::Pair { hypothesis, .. } => ground.too_long.get(hypothesis).cloned(),
+        Work::Pair { hypothesis, .. } => ground.refused.get(hypothesis).cloned(),
         Work::Embed { .. } => None,
     }
 }

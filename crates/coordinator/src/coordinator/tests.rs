@@ -12,6 +12,8 @@ use tokio::time::{Instant, timeout};
 
 mod faults;
 mod load;
+mod policies;
+mod streams;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const SOURCE: &str =

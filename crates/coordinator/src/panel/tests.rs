@@ -90,7 +90,7 @@ fn equal_work_of_a_round_is_asked_once_and_answered_to_all() {
     assert_eq!(round.work, [embed("d")]);
     assert!(panel.resume(&[score(4.0)]).is_none());
     assert_eq!(answers[1].lock().unwrap().len(), 1, "who is done is asked no more");
-    assert_eq!(panel.into_reports().len(), 2);
+    assert_eq!(panel.finish().0.len(), 2);
 }
 
 #[test]
@@ -103,5 +103,5 @@ fn the_rest_fails_with_the_reason_whatever_is_still_asked() {
     let failed = Outcome::Failed(reason);
     let expected = [vec![score(1.0)], vec![failed.clone(); 2], vec![failed]];
     assert_eq!(*answers[0].lock().unwrap(), expected);
-    assert_eq!(panel.into_reports().len(), 2);
+    assert_eq!(panel.finish().0.len(), 2);
 }

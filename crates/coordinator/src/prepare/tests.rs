@@ -6,22 +6,23 @@ use groundline_types::{Source, Turn};
 fn prepared(request: CheckRequest) -> Result<Prepared, Problem> {
     let engine = ToyEngine::default();
     let tenant = SubjectToken::from_name("t");
-    prepare(Arc::new(request), engine.facts(), &tenant, &CoordinatorOptions::default())
+    let asked = Asked { request: Arc::new(request), part: None };
+    prepare(&asked, engine.facts(), &tenant, &CoordinatorOptions::default())
 }
 
 #[test]
-fn windows_shrink_beside_a_long_claim_and_give_way_to_one_that_is_too_long() {
+fn windows_shrink_beside_a_long_claim_and_give_way_to_one_that_is_refused() {
     let source = "word ".repeat(400);
     let short = prepared(CheckRequest::new("Cats sleep.", source.as_str())).unwrap();
     assert_eq!(short.facts.window_tokens, 96);
     let long_claim = format!("Cats {}.", "sleep ".repeat(449).trim());
     let long = prepared(CheckRequest::new(long_claim.as_str(), source.as_str())).unwrap();
-    assert_eq!((long.facts.window_tokens, long.too_long.len()), (512 - 3 - 450, 0));
+    assert_eq!((long.facts.window_tokens, long.refused.len()), (512 - 3 - 450, 0));
     let endless = format!("Cats {}. Dogs bark.", "sleep ".repeat(600).trim());
     let endless = prepared(CheckRequest::new(endless.as_str(), source.as_str())).unwrap();
     assert_eq!(endless.facts.window_tokens, 96);
     assert_eq!(
-        endless.too_long.values().map(|reason| reason.code).collect::<Vec<_>>(),
+        endless.refused.values().map(|reason| reason.code).collect::<Vec<_>>(),
         [Code::CLAIM_TOO_LONG]
     );
 }

@@ -29,10 +29,16 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("limits", "What is refused as too large, with GL1005. Nothing is cut in silence."),
     ("detectors", "How methods work."),
     ("verdict", "How scores become verdicts."),
+    ("reward", "How results become rewards for training."),
     ("cache", "Scores of pairs that were asked before."),
     ("coordinator", "The part that takes a response from text to verdict."),
     ("worker", "The part that forms batches for the engine."),
     ("nats", "The broker of a cluster; `groundline check` and `groundline serve` need none."),
+    (
+        "telemetry",
+        "What the roles of a cluster tell of themselves; never text of users. docs/telemetry.md has every name.",
+    ),
+    ("gateway", "HTTP and gRPC in front of a checker."),
     ("output", "How the command shows results."),
 ];
 
@@ -80,10 +86,14 @@ options! {
     "verdict.actions.partial": "accept, retrieve_more, review or block", "what to do where all that was scored is supported, but not all was scored. What is unchecked never passes by itself";
     "verdict.actions.disagreement": "accept, retrieve_more, review or block", "what to do where everything is supported, but methods disagree strongly";
     "verdict.actions.supported": "accept, retrieve_more, review or block", "what to do where everything was scored and is supported";
+    "reward.profile": "ternary or binary_contradiction", "the formula of a request that names none. `ternary` also tells what is supported from what nobody can verify";
+    "reward.not_mentioned_reward": "reward, -1 to 0", "what a sentence counts that the sources do not mention, in `ternary`. Half as bad as a contradiction: it may be true";
     "cache.bytes": "bytes", "memory for scores of pairs; 0 turns the cache off. 64 MiB hold about 400,000 pairs";
     "coordinator.max_checks": "checks", "checks that run at once; more are refused with GL2004";
     "coordinator.window_jobs": "jobs", "jobs of one check under way at once. One large check leaves room for others";
     "coordinator.credit_tokens": "tokens", "estimated tokens of all jobs under way at once. Few, so that the order of work is decided where fairness is";
+    "coordinator.target_queue_ms": "milliseconds", "how long a job may wait behind others that are under way, at the speed that workers say they have. Long enough that no worker runs dry, short enough that the order of work is decided where fairness is";
+    "coordinator.no_worker_timeout_ms": "milliseconds", "how long jobs wait for any worker to be there before their pairs count as unchecked; 0: until their deadline. A quick honest answer instead of a wait for nobody";
     "coordinator.resend_after_ms": "milliseconds", "how long nothing at all may be answered before unanswered jobs are sent again. A slow engine that still answers is no reason";
     "coordinator.max_attempts": "attempts", "how often a job is sent with nothing answered in between before its pairs count as unchecked";
     "coordinator.stop_timeout_ms": "milliseconds", "how long shutting down waits for running checks before they answer with what they have";
@@ -134,10 +144,86 @@ options! {
     "nats.answer_ttl_ms": "milliseconds", "how long an answer to a check is kept after it was last set";
     "nats.max_answer_bytes_total": "bytes", "most bytes of all answers";
     "coordinator.queued_checks": "checks", "checks of the durable queue that one process works on at once. They wait on workers, not on this process";
+    "telemetry.log_filter": "level, or directives with commas between", "what the roles of a cluster log, such as `info,groundline_worker=debug`; RUST_LOG wins. Code that is not Groundline's never logs below `info`: network libraries would print what they send";
+    "telemetry.log_format": "text or json", "how log lines look on standard error. Text for people; JSON where machines collect them";
+    "telemetry.otlp_endpoint": "address, empty = OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere", "where traces, metrics and logs go by OTLP over gRPC, such as http://collector:4317. Nowhere, because nobody asked for it";
+    "telemetry.service_name": "name, empty = OTEL_SERVICE_NAME, else groundline and the role", "the name that traces and metrics carry as service.name";
+    "telemetry.sample_ratio": "share, 0 to 1", "share of traces that are kept where the caller has not decided. All: a check has few spans, and a collector samples better";
+    "telemetry.metrics_interval_ms": "milliseconds, 0 = OTEL_METRIC_EXPORT_INTERVAL, else 60,000", "time between two exports of metrics by OTLP; `/metrics` is always as of now";
+    "telemetry.tenant_labels": "tenants, at most 1000", "tenants that have a label of their own in metrics; all others share `other`. Each costs a server of metrics several time series";
+    "telemetry.flush_timeout_ms": "milliseconds", "how long shutting down waits for telemetry that is not sent yet. Short, because nobody waits for it";
+    "gateway.listen": "address and port", "where the service listens. This machine alone, until someone decides who may use it";
+    "gateway.admin_listen": "address and port, empty = none", "where /livez, /readyz, /startupz and /metrics are, without credentials. A port of its own, so that it can be kept from those who use the service";
+    "gateway.health_on_main": "true or false", "answer /livez and /readyz on the main port too, for load balancers that know one port. False, because readiness names the parts of the system";
+    "gateway.allow_anonymous": "true or false", "serve without credentials although others than this machine can connect. False: an open service on a network is most likely a mistake";
+    "gateway.keys_file": "file, empty = none", "API keys as hashes, with tenant and scopes; read again when it changes";
+    "gateway.reload_every_ms": "milliseconds", "how often the files of keys and certificates are looked at. A withdrawn key works at most this much longer";
+    "gateway.drain_notice_ms": "milliseconds", "how long to go on serving after /readyz says no. Where load balancers need time to notice; 0 where the orchestrator waits before its signal";
+    "gateway.drain_timeout_ms": "milliseconds", "how long stopping waits for requests under way. Less than the 30 seconds that Kubernetes grants by default";
+    "gateway.jwt.public_key_file": "file, empty = none", "PEM file with the public key that tokens are signed with: RSA (RS256), EC P-256 (ES256) or Ed25519 (EdDSA)";
+    "gateway.jwt.jwks_file": "file, empty = none", "JWKS file with the public keys, picked by a token's `kid`; read again when it changes";
+    "gateway.jwt.issuer": "text", "what a token's `iss` must be";
+    "gateway.jwt.audience": "text", "what a token's `aud` must hold";
+    "gateway.jwt.tenant_claim": "name of a claim", "which claim of a token names the tenant. Scopes are in `scope`, with spaces between";
+    "gateway.tls.cert_file": "file, empty = none", "PEM file with the certificate of the main port and its chain; read again when it changes";
+    "gateway.tls.key_file": "file, empty = none", "PEM file with the private key of the certificate";
+    "gateway.http.max_connections": "connections", "connections open at once; more are closed at once. Below the usual limit of open files times ten";
+    "gateway.http.body_bytes": "bytes", "largest body of a request. A response and sources at their limits fit, with room for JSON's escapes";
+    "gateway.http.header_timeout_ms": "milliseconds", "how long a client may take for the head of a request, and how long a connection may stay unused";
+    "gateway.http.body_timeout_ms": "milliseconds", "how long a client may take for a body";
+    "gateway.http.max_items": "requests", "most requests in one call";
+    "gateway.http.items_at_once": "requests", "how many items of one call are checked at once, so that one call does not take every place";
+    "gateway.http.max_deadline_ms": "milliseconds", "longest `deadline_ms` that a request may ask for";
+    "gateway.admission.in_flight_tokens": "tokens of 4 bytes", "size of all requests under way together; more are refused with 503. Bounds memory: 64 MB of bodies";
+    "gateway.admission.tenant_in_flight_tokens": "tokens of 4 bytes", "size of one tenant's requests under way; more are refused with 429. A quarter of all, so that one tenant leaves room for others";
+    "gateway.admission.tenant_tokens_per_second": "tokens of 4 bytes a second, 0 = any", "how much a tenant may send a second on average";
+    "gateway.admission.tenant_burst_tokens": "tokens of 4 bytes, 0 = ten seconds' worth", "how much a tenant may send at once after a pause";
+    "gateway.reward.concurrency": "calls", "reward calls that are worked on at once; the others wait, because trainers treat a refusal as a lost sample";
+    "gateway.reward.max_waiting_tokens": "tokens of 4 bytes", "size of all reward calls that wait; more are refused with 503. Thousands of samples";
+    "gateway.reward.deadline_ms": "milliseconds", "when a reward call is answered with what there is. Below the 180 seconds after which OpenRLHF gives up and asks again";
+    "gateway.reward.fallback": "reward, -1 to 1", "reward of a sample that could not be scored, where the trainer needs a number; it is flagged. In the middle: neither punished nor praised";
+    "gateway.reward.profile": "ternary or binary_contradiction", "formula of the reward where a caller names none. `ternary` tells false, unsupported and supported apart";
+    "gateway.reward.not_mentioned_reward": "reward, -1 to 0", "what a sentence counts in `ternary` that the sources do not mention. Half as bad as a false one, and never a gain";
     "output.color": "auto, always or never", "when to colour. `auto`: on a terminal, unless NO_COLOR is set";
     "output.offsets": "bytes, chars or utf16", "unit of offsets. Bytes of UTF-8 are exact in every language; `chars` suits Python, `utf16` JavaScript and Java";
     "output.width_columns": "columns, 0 = the terminal's, at most 120", "width of the text output. Longer lines are hard to read";
     "output.evidence": "pieces, 0 to 3", "evidence shown under each sentence. The best one nearly always says enough; JSON has all three";
+}
+
+/// The options of every section `[policies.NAME]`; there are as many of them as the user writes, and none by default.
+pub const POLICY_OPTIONS: &[OptionInfo] = &[
+    policy("policies.NAME.always", "list of methods", "methods that every check runs"),
+    policy(
+        "policies.NAME.grey_zone.methods",
+        "list of methods",
+        "methods to run where a sentence's support probability leaves it open",
+    ),
+    policy(
+        "policies.NAME.grey_zone.support_from",
+        "probability, 0 to 1",
+        "where the grey zone begins, 0.3 where absent",
+    ),
+    policy(
+        "policies.NAME.grey_zone.support_to",
+        "probability, 0 to 1",
+        "where the grey zone ends, 0.7 where absent",
+    ),
+    policy(
+        "policies.NAME.audit.methods",
+        "list of methods",
+        "methods to run for a sample of checks; they decide nothing",
+    ),
+    policy("policies.NAME.audit.rate", "share, 0 to 1", "share of checks in the sample, drawn by their id"),
+];
+
+const fn policy(key: &'static str, unit: &'static str, summary: &'static str) -> OptionInfo {
+    OptionInfo { key, summary, unit, shortcut: None }
+}
+
+/// The key of a policy's option with its name left open, such as `policies.NAME.always`, and the name.
+pub(super) fn policy_key(key: &str) -> Option<(String, &str)> {
+    let (name, setting) = key.strip_prefix("policies.")?.split_once('.')?;
+    Some((format!("policies.NAME.{setting}"), name))
 }
 
 /// The option with a key.
@@ -181,6 +267,17 @@ mod tests {
         let real = defaults().into_iter().map(|(key, _)| key).collect::<BTreeSet<_>>();
         assert_eq!(known, real);
         assert_eq!(known.len(), OPTIONS.len(), "a key is in the inventory twice");
+    }
+
+    #[test]
+    fn the_options_of_policies_are_those_that_a_policy_has() {
+        let keys = POLICY_OPTIONS.iter().map(|info| info.key).collect::<Vec<_>>();
+        let real = groundline_types::CascadePolicy::KEYS.iter().map(|key| format!("policies.NAME.{key}"));
+        assert_eq!(keys, real.collect::<Vec<_>>());
+        assert_eq!(
+            policy_key("policies.fast.audit.rate"),
+            Some(("policies.NAME.audit.rate".to_owned(), "fast"))
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Putting settings together from defaults, a file, the environment and overrides.
 
 use super::Config;
-use super::inventory::{OPTIONS, OptionInfo, default_of, option};
+use super::inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, default_of, option, policy_key};
 use config::{File, FileFormat, Value, ValueKind};
 use groundline_types::{Code, Problem, nearest_name};
 use std::path::{Path, PathBuf};
@@ -114,10 +114,22 @@ fn check_keys(text: &str, name: &str) -> Result<(), Problem> {
     })?;
     let mut keys = Vec::new();
     super::inventory::flatten("", &table, &mut keys);
-    match keys.iter().find(|(key, _)| option(key).is_none()) {
+    match keys.iter().find(|(key, _)| !is_known(key)) {
         Some((key, _)) => Err(unknown_key(key, name)),
         None => Ok(()),
     }
+}
+
+fn is_known(key: &str) -> bool {
+    let of_policy = |key: String| POLICY_OPTIONS.iter().any(|info| info.key == key);
+    option(key).is_some() || policy_key(key).is_some_and(|(key, _)| of_policy(key))
+}
+
+/// The nearest setting to one of a policy, under the policy's own name.
+fn nearest_of_policy(key: &str) -> Option<String> {
+    let (open, name) = policy_key(key)?;
+    let nearest = nearest_name(&open, POLICY_OPTIONS.iter().map(|info| info.key))?;
+    Some(nearest.replacen("NAME", name, 1))
 }
 
 fn unknown_key(key: &str, name: &str) -> Problem {
@@ -125,7 +137,8 @@ fn unknown_key(key: &str, name: &str) -> Problem {
     let last = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
     let moved =
         OPTIONS.iter().find(|info| Some(last(info.key)) == shown.rsplit('.').next()).map(|info| info.key);
-    let hint = match nearest_name(&shown, OPTIONS.iter().map(|info| info.key)).or(moved) {
+    let known = nearest_name(&shown, OPTIONS.iter().map(|info| info.key)).or(moved).map(str::to_owned);
+    let hint = match nearest_of_policy(&shown).or(known) {
         Some(known) => format!("; did you mean `{known}`?"),
         None => "; `groundline config default` lists every key".to_owned(),
     };

@@ -1,6 +1,6 @@
 //! A configuration file with every option, made from the inventory.
 
-use super::inventory::{OPTIONS, SECTIONS, defaults};
+use super::inventory::{OPTIONS, POLICY_OPTIONS, SECTIONS, defaults};
 use std::collections::BTreeMap;
 
 /// Width of comments.
@@ -36,8 +36,28 @@ pub fn default_toml() -> String {
             push(&mut out, format_args!("{} = {value}\n", &info.key[prefix.len()..]));
         }
     }
+    policies(&mut out);
     out
 }
+
+/// Policies have names of the user's, so there is none to show but as an example.
+fn policies(out: &mut String) {
+    out.push_str("\n# Methods in stages, for requests with `policy`: any number of sections [policies.NAME], such as\n");
+    for line in EXAMPLE_POLICY.lines() {
+        push(out, format_args!("# {line}\n"));
+    }
+    for info in POLICY_OPTIONS {
+        comment(out, &format!("{}: {}. Unit: {}.", info.key, info.summary, info.unit));
+    }
+}
+
+/// A policy as it stands in a configuration.
+const EXAMPLE_POLICY: &str = "\
+[policies.cascade]
+always = [\"entailment\", \"numeric\"]
+grey_zone = { methods = [\"summac\"], support_from = 0.3, support_to = 0.7 }
+audit = { methods = [\"summac_conv\"], rate = 0.02 }
+";
 
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
@@ -62,4 +82,17 @@ fn comment(out: &mut String, text: &str) {
 fn push(out: &mut String, arguments: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = std::fmt::Write::write_fmt(out, arguments);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ConfigLayers;
+
+    #[test]
+    fn the_example_of_a_policy_is_one() {
+        let config = ConfigLayers::default().toml(EXAMPLE_POLICY).load().unwrap();
+        assert_eq!(config.policies["cascade"].always, ["entailment", "numeric"]);
+        assert!(default_toml().contains("# [policies.cascade]"));
+    }
 }

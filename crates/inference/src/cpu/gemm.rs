@@ -143,11 +143,29 @@ unsafe fn run_panel<S: Simd, const R: usize, const NV: usize>(
                 },
                 ..slab
             };
+            let epilogue = shifted(args.epilogue, row + done, column);
+            fetch_ends::<S, NV>(tile, epilogue);
             run_tile::<S, R, NV>(tile);
             if slab.ends {
-                finish::<S, NV>(tile, args.bias.add(column), shifted(args.epilogue, row + done, column));
+                finish::<S, NV>(tile, args.bias.add(column), epilogue);
             }
             done += rows;
+        }
+    }
+}
+
+/// Asks for what a tile touches after its sums are done, so that it is near by then.
+#[inline(always)]
+unsafe fn fetch_ends<S: Simd, const NV: usize>(t: Slab, epilogue: Epilogue) {
+    // SAFETY: the caller promises the instruction set; a prefetch may point anywhere.
+    unsafe {
+        for r in 0..t.rows {
+            for v in 0..NV {
+                S::prefetch(t.c.wrapping_add(r * t.c_stride + v * LANES));
+                if let Epilogue::Residual(first, stride) = epilogue {
+                    S::prefetch(first.wrapping_add(r * stride + v * LANES));
+                }
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Reading a request from JSON, field by field, so that an error names the field and what was found there.
 
+use super::policy::policy_of;
 use super::{CheckRequest, Lane, Source, Turn};
 use crate::{Code, OffsetUnit, Problem, nearest_name};
 use serde_json::{Map, Value};
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "id",
     "response",
     "source",
@@ -17,6 +18,7 @@ const FIELDS: &[&str] = &[
     "facts",
     "matrix",
     "profile",
+    "policy",
     "deadline_ms",
     "lane",
     "offsets",
@@ -24,13 +26,8 @@ const FIELDS: &[&str] = &[
 ];
 
 /// Fields with a meaning that a request cannot give them here, and why; `null` is accepted.
-const REFUSED: &[(&str, &str)] = &[
-    (
-        "policy",
-        "`policy` is not offered in this version: every method asked for is used; name them in `methods`",
-    ),
-    ("tenant", "`tenant` comes from authentication and cannot be given in a request; leave it out"),
-];
+const REFUSED: &[(&str, &str)] =
+    &[("tenant", "`tenant` comes from authentication and cannot be given in a request; leave it out")];
 
 pub(super) fn parse(text: &str) -> Result<CheckRequest, Problem> {
     from_value(super::strict::read(text)?)
@@ -45,9 +42,7 @@ pub(super) fn from_value(value: Value) -> Result<CheckRequest, Problem> {
             return Err(Problem::new(Code::INVALID_FIELD, *message));
         }
     }
-    if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
-        return Err(unknown_field(unknown));
-    }
+    known_fields(&fields, "", FIELDS)?;
     let response = text_of(&mut fields, "response")?.ok_or_else(|| missing("response"))?;
     let sources = sources_of(&mut fields)?;
     let mut request = CheckRequest::with_sources(response, sources);
@@ -55,7 +50,12 @@ pub(super) fn from_value(value: Value) -> Result<CheckRequest, Problem> {
     request.question = text_of(&mut fields, "question")?;
     request.profile = text_of(&mut fields, "profile")?;
     request.samples = texts_of(&mut fields, "samples")?.unwrap_or_default();
+    request.policy = policy_of(&mut fields)?;
     if let Some(methods) = texts_of(&mut fields, "methods")? {
+        if request.policy.is_some() {
+            let message = "give `methods` or `policy`, not both: a policy names its methods itself";
+            return Err(Problem::new(Code::INVALID_FIELD, message));
+        }
         request.methods = methods;
     }
     request.history = history_of(&mut fields)?;
@@ -76,7 +76,7 @@ pub(super) fn from_value(value: Value) -> Result<CheckRequest, Problem> {
 }
 
 /// Takes a field out; `null` counts as absent.
-fn take(fields: &mut Map<String, Value>, name: &str) -> Option<Value> {
+pub(super) fn take(fields: &mut Map<String, Value>, name: &str) -> Option<Value> {
     fields.remove(name).filter(|value| !value.is_null())
 }
 
@@ -106,7 +106,7 @@ fn flag_of(fields: &mut Map<String, Value>, name: &str) -> Result<bool, Problem>
     }
 }
 
-fn texts_of(fields: &mut Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, Problem> {
+pub(super) fn texts_of(fields: &mut Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, Problem> {
     let items = match take(fields, name) {
         None => return Ok(None),
         Some(Value::Array(items)) => items,
@@ -172,7 +172,7 @@ fn history_of(fields: &mut Map<String, Value>) -> Result<Vec<Turn>, Problem> {
     items.into_iter().enumerate().map(turn).collect()
 }
 
-fn choice<T: Copy>(
+pub(super) fn choice<T: Copy>(
     fields: &mut Map<String, Value>,
     name: &str,
     options: &[(&str, T)],
@@ -190,7 +190,7 @@ fn missing(name: &str) -> Problem {
 }
 
 /// Says the kind of what was found, never its content: that is the user's text.
-fn wrong(name: &str, expected: &str, found: &Value) -> Problem {
+pub(super) fn wrong(name: &str, expected: &str, found: &Value) -> Problem {
     let kind = match found {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -202,11 +202,13 @@ fn wrong(name: &str, expected: &str, found: &Value) -> Problem {
     Problem::new(Code::INVALID_FIELD, format!("`{name}` must be {expected}, found {kind}"))
 }
 
-fn unknown_field(name: &str) -> Problem {
-    let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
-    let hint = match nearest_name(&shown, FIELDS.iter().copied()) {
-        Some(known) => format!("; did you mean `{known}`?"),
-        None => format!("; known fields are {}", FIELDS.join(", ")),
+/// Refuses names that are not known; `inside` is the path of the object, with a dot at its end.
+pub(super) fn known_fields(fields: &Map<String, Value>, inside: &str, known: &[&str]) -> Result<(), Problem> {
+    let Some(unknown) = fields.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
+    let shown: String = unknown.chars().filter(|c| !c.is_control()).take(40).collect();
+    let hint = match nearest_name(&shown, known.iter().copied()) {
+        Some(known) => format!("; did you mean `{inside}{known}`?"),
+        None => format!("; known fields are {}", known.join(", ")),
     };
-    Problem::new(Code::INVALID_FIELD, format!("unknown field `{shown}`{hint}"))
+    Err(Problem::new(Code::INVALID_FIELD, format!("unknown field `{inside}{shown}`{hint}")))
 }

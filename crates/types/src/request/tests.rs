@@ -99,7 +99,6 @@ fn what_this_version_does_not_have_is_refused_by_name_and_null_is_absent() {
     };
     let message = |field: &str| refused(field).unwrap_err();
     assert!(message(r#""profile":"nope""#).starts_with("no profile is installed in this version"));
-    assert!(message(r#""policy":"cascade""#).starts_with("`policy` is not offered in this version"));
     assert!(message(r#""policy":{}"#).ends_with("[GL1007]"));
     assert!(message(r#""tenant":"t""#).starts_with("`tenant` comes from authentication"));
     assert_eq!(refused(r#""profile":null,"policy":null,"tenant":null"#), Ok(()));

@@ -7,6 +7,7 @@ use groundline_types::{
 use std::sync::Arc;
 
 mod promises;
+mod stages;
 
 fn p(value: f32) -> Probability {
     Probability::new(value).unwrap()

@@ -1,80 +1,31 @@
 //! The shell around the pure machine: messages in, effects out.
 
+use super::cancellations::read_cancellations;
+use super::intake::{Arrival, Intake, Stance, intake};
 use super::jobs::{Finished, Jobs};
-use super::machine::{BatchLimits, Item, Machine, Moment};
+use super::machine::{Closed, Item, Machine, Moment};
+use super::message::{BatcherMessage, BatcherSetup};
+use super::recent::RecentAnswers;
 use crate::device::{Batch, BatchResults, DeviceMessage, MAX_BATCHES};
-use groundline_actors::{Condition, Handle, OwnedTask, Reporter, TaskKind, run_blocking, spawn_task};
-use groundline_bus::{CheckId, Delivery, JobAnswer, JobBus, JobResult, SubjectToken};
-use groundline_inference::{Encoded, Engine};
+use crate::load::{Load, Meter};
+use groundline_actors::{Condition, OwnedTask, TaskKind, run_blocking, spawn_task};
+use groundline_bus::{CheckId, Delivery, JobAnswer, JobBus, JobResult};
+use groundline_inference::Encoded;
+use groundline_telemetry::{ActiveSpan, DeliveryFate, SpanKey, SpanName, record};
 use groundline_types::{Code, Lane, Outcome, Problem, Reason, Score};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// From this delivery on, a group is not run as it is.
-const SPLIT_FROM_DELIVERY: u32 = 2;
-/// From this delivery on, a single is not run at all.
-const DEAD_FROM_DELIVERY: u32 = 3;
 /// Share of what a worker may hold that bulk jobs get while online jobs are held, in percent.
 const BULK_ROOM_PERCENT: usize = 10;
 
 /// Cancelled checks that are remembered, for jobs of theirs that come later.
 const MAX_REMEMBERED_CANCELS: usize = 1024;
-
-/// Tokens that a worker has room for, for each lane.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Room {
-    pub(crate) online_tokens: usize,
-    pub(crate) bulk_tokens: usize,
-}
-
-impl Room {
-    pub(crate) fn of(self, lane: Lane) -> usize {
-        match lane {
-            Lane::Online => self.online_tokens,
-            Lane::Bulk => self.bulk_tokens,
-        }
-    }
-}
-
-/// What a batcher works with.
-#[derive(Clone)]
-pub(crate) struct BatcherSetup<B> {
-    pub(crate) bus: B,
-    /// What the engine serves.
-    pub(crate) model: SubjectToken,
-    pub(crate) engine: Arc<dyn Engine>,
-    pub(crate) device: Handle<DeviceMessage>,
-    pub(crate) limits: BatchLimits,
-    /// Most estimated tokens held.
-    pub(crate) held_tokens: usize,
-    pub(crate) room: watch::Sender<Room>,
-    pub(crate) health: Reporter,
-}
-
-pub(crate) enum BatcherMessage {
-    /// Jobs from the bus; the reply says that [`Room`] counts them.
-    Delivered(Vec<Delivery>, oneshot::Sender<()>),
-    /// The items of a job as tokens.
-    Encoded(u64, Vec<Result<Encoded, Problem>>),
-    /// A batch is done.
-    Scored(BatchResults),
-    /// Nobody wants the results of this check any more.
-    Cancelled(CheckId),
-    /// Something may be due.
-    Tick,
-    /// An answer is sent.
-    Answered,
-    /// Hand back what has not begun, finish the rest, then reply.
-    Drain(oneshot::Sender<()>),
-    /// Fail, as a bug would.
-    #[cfg(test)]
-    Panic,
-}
 
 pub(crate) struct Batcher<B>(PhantomData<fn() -> B>);
 
@@ -84,14 +35,23 @@ impl<B> Batcher<B> {
     }
 }
 
+/// A suspect job wants the worker for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exclusive {
+    /// What is held is finished first.
+    MakingRoom,
+    /// It is held.
+    Running,
+}
+
 pub(crate) struct BatcherState<B> {
     setup: BatcherSetup<B>,
     myself: ActorRef<BatcherMessage>,
     started_at: Instant,
     machine: Machine<Encoded>,
     jobs: Jobs,
-    /// The (job, item) of each place of each batch at the device.
-    at_device: BTreeMap<u64, Vec<(u64, usize)>>,
+    /// The batches at the device.
+    at_device: BTreeMap<u64, AtDevice>,
     next_batch: u64,
     /// Answers being sent.
     answering: usize,
@@ -99,10 +59,24 @@ pub(crate) struct BatcherState<B> {
     armed: Option<Moment>,
     drained: Option<oneshot::Sender<()>>,
     is_draining: bool,
+    /// Why no job is taken although there is room; over once nothing is held.
+    exclusive: Option<Exclusive>,
+    recent: RecentAnswers,
+    meter: Meter,
+    /// Estimated tokens of jobs finished since the meter was read.
+    finished_tokens: usize,
     cancelled: BTreeSet<CheckId>,
     cancelled_order: VecDeque<CheckId>,
     /// Brings word of cancelled checks; ends with the actor.
     _cancellations: OwnedTask,
+}
+
+/// A batch at the device.
+struct AtDevice {
+    /// The (job, item) of each of its places.
+    places: Vec<(u64, usize)>,
+    /// Ends with the batch.
+    _span: ActiveSpan,
 }
 
 impl<B: JobBus> BatcherState<B> {
@@ -112,28 +86,55 @@ impl<B: JobBus> BatcherState<B> {
 
     fn on_delivered(&mut self, deliveries: Vec<Delivery>) {
         for delivery in deliveries {
-            let (items, delivered) = (delivery.job().texts.len(), delivery.delivered());
             let (id, attempt) = (delivery.job().id, delivery.job().attempt);
-            if self.is_draining {
-                delivery.hand_back();
-            } else if items == 0 || self.cancelled.contains(&id.check_id()) {
-                let answer = JobAnswer::Items(vec![Outcome::Failed(cancelled()); items]);
-                self.answer(
-                    Finished { result: JobResult { id, attempt, answer }, deliveries: vec![delivery] },
-                    None,
-                );
-            } else if items > 1 && delivered >= SPLIT_FROM_DELIVERY {
-                let result = JobResult { id, attempt, answer: JobAnswer::Split };
-                self.answer(Finished { result, deliveries: vec![delivery] }, None);
-            } else if delivered >= DEAD_FROM_DELIVERY {
-                let reason =
-                    Reason::new(Code::JOB_DEAD, "the work was begun more than once and never finished");
-                let answer = JobAnswer::Items(vec![Outcome::Failed(reason.clone()); items]);
-                let result = JobResult { id, attempt, answer };
-                self.answer(Finished { result, deliveries: vec![delivery] }, Some(reason));
-            } else {
-                self.encode(delivery);
+            let (lane, again) = (delivery.job().lane.lane, delivery.delivered() > 1);
+            let received = |fate| record::job_received(lane, again, fate);
+            let arrival = Arrival {
+                items: delivery.job().texts.len(),
+                delivered: delivery.delivered(),
+                is_cancelled: self.cancelled.contains(&id.check_id()),
+                recent: self.recent.get(id),
+            };
+            let result = |answer| JobResult { id, attempt, answer };
+            match intake(arrival, self.stance()) {
+                Intake::Run => {
+                    received(DeliveryFate::Accepted);
+                    self.encode(delivery);
+                }
+                Intake::RunAlone => {
+                    received(DeliveryFate::Accepted);
+                    self.exclusive = Some(Exclusive::Running);
+                    self.encode(delivery);
+                }
+                Intake::HandBack => {
+                    received(DeliveryFate::HandedBack);
+                    delivery.hand_back();
+                }
+                Intake::MakeRoom => {
+                    received(DeliveryFate::HandedBack);
+                    self.exclusive = Some(Exclusive::MakingRoom);
+                    delivery.hand_back();
+                }
+                Intake::Answer(answer) => {
+                    received(fate_of(&answer));
+                    self.answer(Finished { result: result(answer), deliveries: vec![delivery] }, None);
+                }
+                Intake::Bury(answer, reason) => {
+                    received(DeliveryFate::Dead);
+                    let finished = Finished { result: result(answer), deliveries: vec![delivery] };
+                    self.answer(finished, Some(reason));
+                }
             }
+        }
+    }
+
+    fn stance(&self) -> Stance {
+        match self.exclusive {
+            _ if self.is_draining => Stance::Draining,
+            Some(Exclusive::Running) => Stance::Alone,
+            Some(Exclusive::MakingRoom) => Stance::MakingRoom,
+            None if self.jobs.is_empty() => Stance::Empty,
+            None => Stance::Working,
         }
     }
 
@@ -172,7 +173,8 @@ impl<B: JobBus> BatcherState<B> {
     }
 
     fn on_scored(&mut self, results: BatchResults) {
-        let places = self.at_device.remove(&results.batch).unwrap_or_default();
+        let batch = self.at_device.remove(&results.batch);
+        let places = batch.map(|batch| batch.places).unwrap_or_default();
         for ((slot, index), result) in places.into_iter().zip(results.items) {
             let outcome = result.map_or_else(|problem| Outcome::Failed(problem.into()), Outcome::Scored);
             self.settle(slot, index, outcome);
@@ -181,6 +183,8 @@ impl<B: JobBus> BatcherState<B> {
 
     fn settle(&mut self, slot: u64, index: usize, outcome: Outcome<Score>) {
         if let Some(finished) = self.jobs.settle(slot, index, outcome) {
+            self.recent.remember(&finished.result);
+            self.finished_tokens += finished.deliveries.first().map_or(0, |held| held.job().estimated_tokens);
             self.answer(finished, None);
         }
     }
@@ -227,6 +231,13 @@ impl<B: JobBus> BatcherState<B> {
         drop(self.machine.remove_jobs(|job| handed_back.contains(&job)));
     }
 
+    /// What has begun counts as delivered, so that what may have cost the device runs alone from now on.
+    fn give_everything_back(&mut self) {
+        self.is_draining = true;
+        self.jobs.give_back_all();
+        drop(self.machine.remove_jobs(|_| true));
+    }
+
     /// Everything that may have become due, and the next tick.
     fn advance(&mut self) {
         let now = self.now();
@@ -237,7 +248,11 @@ impl<B: JobBus> BatcherState<B> {
         }
         self.jobs.extend_due(now);
         self.feed_device(now);
+        if self.jobs.is_empty() {
+            self.exclusive = None;
+        }
         self.publish_room();
+        self.publish_load(now);
         if self.is_draining
             && self.jobs.is_empty()
             && self.answering == 0
@@ -250,7 +265,10 @@ impl<B: JobBus> BatcherState<B> {
 
     fn feed_device(&mut self, now: Moment) {
         while self.at_device.len() < MAX_BATCHES {
-            let Some(items) = self.machine.take(now, self.at_device.is_empty()) else { break };
+            let Some(closed) = self.machine.take(now, self.at_device.is_empty()) else { break };
+            record::batch_closed(closed.reason, closed.items.len(), closed.tokens, closed.longest_wait);
+            let span = self.batch_span(&closed);
+            let items = closed.items;
             let (mut places, mut encoded) =
                 (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
             for item in items {
@@ -264,22 +282,47 @@ impl<B: JobBus> BatcherState<B> {
             self.next_batch += 1;
             // A device between two lives takes this actor down with it, and the bus delivers the jobs again.
             let _ = self.setup.device.send(DeviceMessage::Run(Batch { id, items: encoded }));
-            self.at_device.insert(id, places);
+            self.at_device.insert(id, AtDevice { places, _span: span });
         }
         let condition = if self.jobs.is_empty() { Condition::Idle } else { Condition::Busy };
         self.setup.health.report(condition);
     }
 
+    /// A batch mixes the jobs of many checks: its span is linked to each of theirs.
+    fn batch_span(&self, closed: &Closed<Encoded>) -> ActiveSpan {
+        let jobs = closed.items.iter().filter_map(|item| self.jobs.get(item.job));
+        let span = ActiveSpan::start_linked(
+            SpanName::Batch,
+            jobs.filter_map(|held| held.delivery.job().trace.as_deref()),
+        );
+        span.set(SpanKey::BATCH_ITEMS, closed.items.len());
+        span.set(SpanKey::BATCH_TOKENS, closed.tokens);
+        span.set(SpanKey::BATCH_REASON, closed.reason.as_str());
+        span
+    }
+
     fn publish_room(&self) {
         let (online, bulk) = (self.jobs.tokens(Lane::Online), self.jobs.tokens(Lane::Bulk));
-        let free = if self.is_draining { 0 } else { self.setup.held_tokens.saturating_sub(online + bulk) };
+        record::worker_held_tokens(Lane::Online, online);
+        record::worker_held_tokens(Lane::Bulk, bulk);
+        let takes_none = self.is_draining || self.exclusive.is_some();
+        let free = if takes_none { 0 } else { self.setup.held_tokens.saturating_sub(online + bulk) };
         let bulk_tokens = if online == 0 {
             free
         } else {
             free.min((self.setup.held_tokens * BULK_ROOM_PERCENT / 100).saturating_sub(bulk))
         };
-        let room = Room { online_tokens: free, bulk_tokens };
-        self.setup.room.send_if_modified(|current| std::mem::replace(current, room) != room);
+        self.setup.room.publish(Lane::Online, free);
+        self.setup.room.publish(Lane::Bulk, bulk_tokens);
+    }
+
+    fn publish_load(&mut self, now: Moment) {
+        self.meter.note(!self.at_device.is_empty(), std::mem::take(&mut self.finished_tokens), now);
+        self.setup.load.send_replace(Load {
+            takes_jobs: !self.is_draining,
+            held_tokens: self.jobs.tokens(Lane::Online) + self.jobs.tokens(Lane::Bulk),
+            tokens_per_second: self.meter.tokens_per_second(),
+        });
     }
 
     fn arm(&mut self, now: Moment) {
@@ -294,6 +337,16 @@ impl<B: JobBus> BatcherState<B> {
     }
 }
 
+/// What an answer that needed no engine says of its delivery.
+fn fate_of(answer: &JobAnswer) -> DeliveryFate {
+    let is_cancelled = |outcome: &Outcome<Score>| matches!(outcome, Outcome::Failed(reason) if reason.code == Code::CANCELLED);
+    match answer {
+        JobAnswer::Split => DeliveryFate::Split,
+        JobAnswer::Items(outcomes) if outcomes.iter().all(is_cancelled) => DeliveryFate::Cancelled,
+        JobAnswer::Items(_) => DeliveryFate::Answered,
+    }
+}
+
 impl<B: JobBus> Actor for Batcher<B> {
     type Msg = BatcherMessage;
     type State = BatcherState<B>;
@@ -305,8 +358,12 @@ impl<B: JobBus> Actor for Batcher<B> {
         setup: BatcherSetup<B>,
     ) -> Result<BatcherState<B>, ActorProcessingErr> {
         let cancellations = read_cancellations(setup.bus.clone(), setup.model.clone(), myself.clone());
-        let state = BatcherState {
+        let mut state = BatcherState {
             _cancellations: spawn_task(TaskKind::Cancellations, cancellations),
+            exclusive: None,
+            recent: RecentAnswers::default(),
+            meter: Meter::default(),
+            finished_tokens: 0,
             cancelled: BTreeSet::new(),
             cancelled_order: VecDeque::new(),
             machine: Machine::new(setup.limits),
@@ -322,6 +379,9 @@ impl<B: JobBus> Actor for Batcher<B> {
             is_draining: false,
         };
         state.publish_room();
+        state.publish_load(Moment::ZERO);
+        // It can take jobs from here on, whether or not one ever comes.
+        state.setup.health.report(Condition::Idle);
         Ok(state)
     }
 
@@ -345,8 +405,9 @@ impl<B: JobBus> Actor for Batcher<B> {
             }
             BatcherMessage::Cancelled(check) => state.on_cancelled(check),
             BatcherMessage::Answered => state.answering -= 1,
+            BatcherMessage::DeviceLost => state.give_everything_back(),
             BatcherMessage::Drain(reply) => state.start_drain(reply),
-            #[cfg(test)]
+            #[cfg(any(test, feature = "sim"))]
             BatcherMessage::Panic => panic!("the test asked for it"),
         }
         state.advance();
@@ -368,14 +429,4 @@ impl<B: JobBus> Actor for Batcher<B> {
 
 fn cancelled() -> Reason {
     Reason::new(Code::CANCELLED, "the check is gone")
-}
-
-/// Ends with the bus, or with the batcher.
-async fn read_cancellations<B: JobBus>(bus: B, model: SubjectToken, batcher: ActorRef<BatcherMessage>) {
-    // A closed bus tells nothing, and gives no jobs either.
-    let Ok(mut cancellations) = bus.cancellations(&model).await else { return };
-    while let Some(check) = cancellations.next().await {
-        // A batcher that ended has ended this task as well.
-        let _ = batcher.send_message(BatcherMessage::Cancelled(check));
-    }
 }

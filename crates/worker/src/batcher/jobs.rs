@@ -89,6 +89,10 @@ impl Jobs {
         of_check.map(mark).collect()
     }
 
+    pub(super) fn get(&self, slot: u64) -> Option<&HeldJob> {
+        self.held.get(&slot)
+    }
+
     pub(super) fn get_mut(&mut self, slot: u64) -> Option<&mut HeldJob> {
         self.held.get_mut(&slot)
     }
@@ -145,6 +149,17 @@ impl Jobs {
             }
         }
         unstarted
+    }
+
+    /// Gives every job back to the bus: those that have begun to be tried again, the others as good as new.
+    pub(super) fn give_back_all(&mut self) {
+        drop(self.hand_back_unstarted());
+        for held in std::mem::take(&mut self.held).into_values() {
+            let deliveries = std::iter::once(held.delivery).chain(held.later_attempts);
+            deliveries.for_each(|delivery| delivery.retry(Duration::ZERO));
+        }
+        self.by_id.clear();
+        self.tokens = [0; 2];
     }
 
     fn remove(&mut self, slot: u64) -> Option<HeldJob> {

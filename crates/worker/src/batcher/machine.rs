@@ -1,5 +1,6 @@
 //! Which items go into the next batch, and when: pure.
 
+use groundline_telemetry::CloseReason;
 use groundline_types::Lane;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,6 +35,16 @@ pub(crate) struct Item<P> {
     pub(crate) lane: Lane,
     pub(crate) deadline: Moment,
     pub(crate) payload: P,
+}
+
+/// A batch that is closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Closed<P> {
+    pub(crate) items: Vec<Item<P>>,
+    pub(crate) tokens: usize,
+    pub(crate) reason: CloseReason,
+    /// How long the item that waited longest did so.
+    pub(crate) longest_wait: Duration,
 }
 
 /// Lane, then deadline, then length, then arrival.
@@ -91,13 +102,17 @@ impl<P> Machine<P> {
     }
 
     /// The next batch, where it is time to close one: it is full, an item has waited long enough, or the device is idle.
-    pub(crate) fn take(&mut self, now: Moment, device_is_idle: bool) -> Option<Vec<Item<P>>> {
+    pub(crate) fn take(&mut self, now: Moment, device_is_idle: bool) -> Option<Closed<P>> {
         let waited = self.due.first().is_some_and(|(due, _)| *due <= now);
         let full = self.tokens >= self.limits.batch_tokens;
-        if self.waiting.is_empty() || !(waited || full || device_is_idle) {
-            return None;
-        }
-        let mut batch = Fill { tokens: 0, items: Vec::new() };
+        let reason = match (full, waited, device_is_idle) {
+            _ if self.waiting.is_empty() => return None,
+            (true, _, _) => CloseReason::Full,
+            (_, true, _) => CloseReason::Waited,
+            (_, _, true) => CloseReason::Idle,
+            (false, false, false) => return None,
+        };
+        let mut batch = Fill { tokens: 0, items: Vec::new(), arrived: now };
         let budget = self.limits.batch_tokens;
         if self.first(Lane::Online).is_some() {
             let reserved = budget * BULK_SHARE_PERCENT / 100;
@@ -107,7 +122,8 @@ impl<P> Machine<P> {
         if self.first(Lane::Online).is_none() {
             while self.move_one(Lane::Bulk, budget, &mut batch) {}
         }
-        Some(batch.items)
+        let Fill { tokens, items, arrived } = batch;
+        Some(Closed { items, tokens, reason, longest_wait: now.saturating_sub(arrived) })
     }
 
     /// When [`tick`](Self::tick) or [`take`](Self::take) may have something to say, if nothing is pushed until then.
@@ -138,12 +154,14 @@ impl<P> Machine<P> {
     /// Moves the first item of a lane into the batch, if there is one and it fits. An empty batch takes any.
     fn move_one(&mut self, lane: Lane, budget: usize, batch: &mut Fill<P>) -> bool {
         let Some(rank) = self.first(lane) else { return false };
-        let fits = self.waiting.get(&rank).is_some_and(|(_, item)| batch.tokens + item.tokens <= budget);
+        let Some((due, item)) = self.waiting.get(&rank) else { return false };
+        let (fits, arrived) = (batch.tokens + item.tokens <= budget, due.saturating_sub(self.max_wait(lane)));
         if !fits && !batch.items.is_empty() {
             return false;
         }
         if let Some(item) = self.remove(rank) {
             batch.tokens += item.tokens;
+            batch.arrived = batch.arrived.min(arrived);
             batch.items.push(item);
         }
         true
@@ -162,6 +180,8 @@ impl<P> Machine<P> {
 struct Fill<P> {
     tokens: usize,
     items: Vec<Item<P>>,
+    /// When its first item came.
+    arrived: Moment,
 }
 
 /// Powers of the square root of 2: lengths in a bucket differ by at most 41 %.

@@ -273,7 +273,8 @@ async fn a_worker_that_fails_too_often_says_so() {
         timeout(PATIENCE, generations.wait_for(|now| *now >= life)).await.unwrap().unwrap();
         assert!(bench.worker.batcher.send(BatcherMessage::Panic).is_ok());
     }
-    assert_eq!(timeout(PATIENCE, failed).await.unwrap(), "too many failures");
+    let failure = timeout(PATIENCE, failed).await.unwrap();
+    assert_eq!((failure.message.as_str(), failure.code.exit_status()), ("too many failures", 70));
 }
 
 #[tokio::test]
@@ -308,4 +309,35 @@ async fn a_job_without_items_is_answered_at_once() {
     bench.publish(1, &[]).await;
     assert_eq!(items(bench.result().await), []);
     assert!(bench.is_empty().await);
+}
+
+#[tokio::test]
+async fn a_worker_that_loses_its_device_gives_its_jobs_back_and_says_so() {
+    let gate = Arc::new(Gate::closed());
+    let hooks = ToyHooks {
+        gate: Some(Arc::clone(&gate)),
+        lose_device_word: Some("cosmic".to_owned()),
+        ..ToyHooks::default()
+    };
+    let mut bench = Bench::start(hooks).await;
+    let failed = bench.worker.failed();
+    // A batch each: two fill the device, the third waits.
+    for (serial, text) in [(0, "cosmic ray"), (1, "the cat"), (2, "the dog")] {
+        bench.publish(serial, &[text]).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    gate.open();
+    let failure = timeout(PATIENCE, failed).await.unwrap();
+    assert_eq!((failure.code, failure.code.exit_status()), (Code::DEVICE_LOST, 75));
+    // Another worker gets them: what had begun with the mark of it.
+    let budget = PullBudget { max_jobs: 9, max_tokens: usize::MAX, wait: Duration::from_secs(1) };
+    let lane = LaneId { model: bench.model.clone(), lane: Lane::Online };
+    let mut back = Vec::new();
+    while back.len() < 3 {
+        back.extend(bench.bus.pull(&lane, budget).await.unwrap());
+    }
+    let mut delivered = back.iter().map(|held| (held.job().id.serial, held.delivered())).collect::<Vec<_>>();
+    delivered.sort_unstable();
+    assert_eq!(delivered, [(0, 2), (1, 2), (2, 1)]);
+    assert!(timeout(Duration::from_millis(50), bench.results.next()).await.is_err(), "nothing is answered");
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::args::{Cli, Command};
 use clap::Parser;
-use groundline_types::{Code, OffsetUnit};
+use groundline_types::{Code, OffsetUnit, PolicyChoice};
 use std::fs;
 use std::path::Path;
 
@@ -90,6 +90,20 @@ fn what_a_request_says_of_itself_holds_also_where_it_is_the_default() {
     assert_eq!((request.offsets, request.lane), (Some(OffsetUnit::Bytes), Some(Lane::Online)));
     let request = complete(own, "x", &args(&["-", "--offsets", "chars"]), &config);
     assert_eq!(request.offsets, Some(OffsetUnit::Chars), "an option wins");
+}
+
+#[test]
+fn an_option_for_methods_or_a_policy_takes_the_place_of_the_requests_own() {
+    let config = Config::default();
+    let own = CheckRequest::from_json(r#"{"source":"S","response":"R","policy":"slow"}"#).unwrap();
+    let request = complete(own.clone(), "x", &args(&["-"]), &config);
+    assert_eq!(request.policy, Some(PolicyChoice::Named("slow".to_owned())));
+    let request = complete(own.clone(), "x", &args(&["-", "--policy", "fast"]), &config);
+    assert_eq!(request.policy, Some(PolicyChoice::Named("fast".to_owned())));
+    let request = complete(own, "x", &args(&["-", "--methods", "numeric"]), &config);
+    assert_eq!((request.policy, request.methods), (None, vec!["numeric".to_owned()]));
+    let object = args(&["-", "--policy", r#"{"always": ["entailment"]}"#]).policy;
+    assert!(matches!(object, Some(PolicyChoice::Own(policy)) if policy.always == ["entailment"]));
 }
 
 #[test]

@@ -163,3 +163,45 @@ async fn a_job_that_one_worker_holds_for_long_is_not_sent_twice() {
     assert_eq!(result.coverage, Some(1.0), "{:?}", result.notes);
     assert_eq!(result.usage.pairs + result.usage.embeddings, cluster.items());
 }
+
+#[tokio::test]
+async fn without_any_worker_a_check_is_answered_soon_where_that_is_wanted() {
+    let options =
+        CoordinatorOptions { no_worker_timeout: Some(Duration::from_millis(200)), ..Default::default() };
+    let facts = ToyEngine::default().facts().clone();
+    let coordinator = Coordinator::start(MemoryBus::default(), facts, options).await.unwrap();
+    assert_eq!(coordinator.ready_workers(), 0);
+    let began = Instant::now();
+    let result = timeout(PATIENCE, coordinator.check(request())).await.unwrap().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!((result.status, result.coverage), (Status::Failed, Some(0.0)));
+    assert!(result.notes.iter().any(|note| note.code == Code::NO_WORKER), "{:?}", result.notes);
+}
+
+#[tokio::test]
+async fn a_worker_is_known_while_it_takes_jobs_and_says_how_fast_it_is() {
+    let options = CoordinatorOptions { no_worker_timeout: Some(Duration::ZERO), ..Default::default() };
+    let hooks = ToyHooks { batch_delay: Duration::from_millis(30), ..ToyHooks::default() };
+    let cluster = Cluster::with(hooks, options).await;
+    eventually("the worker is known", || cluster.coordinator.ready_workers() == 1).await;
+    let result = cluster.check(long_request(40)).await.unwrap();
+    assert_eq!(result.coverage, Some(1.0), "{:?}", result.notes);
+    let fleet = &cluster.coordinator.inner.fleet;
+    eventually("its speed is known", || fleet.borrow().credit_tokens.is_some()).await;
+    cluster.worker.drain().await;
+    eventually("it is gone", || fleet.borrow().ready_workers == 0).await;
+}
+
+#[tokio::test]
+async fn a_coordinator_that_fails_too_often_says_so() {
+    let cluster = Cluster::start().await;
+    let failed = cluster.coordinator.failed();
+    let shared = &cluster.coordinator.inner.shared;
+    for life in 1..=MAX_RESTARTS as u64 + 1 {
+        let mut generations = shared.dispatch.generations();
+        timeout(PATIENCE, generations.wait_for(|now| *now >= life)).await.unwrap().unwrap();
+        eventually("an actor is there", || shared.dispatch.send(DispatchMessage::Panic).is_ok()).await;
+    }
+    let failure = timeout(PATIENCE, failed).await.unwrap();
+    assert_eq!((failure.message.as_str(), failure.code.exit_status()), ("too many failures", 70));
+}

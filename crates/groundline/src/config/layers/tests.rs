@@ -81,3 +81,26 @@ fn a_missing_file_is_unreadable() {
     let layers = ConfigLayers::default().file("/nonexistent/groundline.toml");
     assert_eq!(layers.load().unwrap_err().code, Code::UNREADABLE_FILE);
 }
+
+#[test]
+fn policies_are_sections_with_names_of_ones_own() {
+    let load = |text: &str| ConfigLayers::default().toml(text).load();
+    let text = "[policies.fast]\nalways = [\"entailment\"]\n[policies.fast.grey_zone]\nmethods = [\"summac\"]\nsupport_to = 0.6";
+    let config = load(text).unwrap();
+    let zone = config.policies["fast"].grey_zone.clone().unwrap();
+    assert_eq!((zone.support_from, zone.support_to), (0.3, 0.6));
+    for (text, expected) in [
+        ("[policies.fast]\nallways = [\"entailment\"]", "did you mean `policies.fast.always`?"),
+        (
+            "[policies.fast]\nalways = [\"entailment\"]\naudit = { method = [], rate = 1 }",
+            "`policies.fast.audit.methods`?",
+        ),
+        ("[policies.fast]\nalways = [\"entailmant\"]", "policies.fast: unknown method"),
+        ("[policies.fast]\nalways = []", "policies.fast: `policy.always` is empty"),
+        ("[reward]\nnot_mentioned_reward = 0.5", "reward.not_mentioned_reward is 0.5"),
+    ] {
+        let problem = load(text).unwrap_err();
+        assert_eq!(problem.code, Code::INVALID_CONFIG, "{text}");
+        assert!(problem.message.contains(expected), "{problem}");
+    }
+}

@@ -16,8 +16,8 @@ fn item(job: u64, tokens: usize, lane: Lane, deadline_ms: u64) -> Item<()> {
     Item { job, index: 0, tokens, lane, deadline: ms(deadline_ms), payload: () }
 }
 
-fn jobs(batch: Option<Vec<Item<()>>>) -> Vec<u64> {
-    batch.unwrap_or_default().iter().map(|item| item.job).collect()
+fn jobs(batch: Option<Closed<()>>) -> Vec<u64> {
+    batch.map(|batch| batch.items.iter().map(|item| item.job).collect()).unwrap_or_default()
 }
 
 #[test]
@@ -32,6 +32,20 @@ fn a_batch_closes_when_full_or_waited_or_the_device_is_idle() {
     machine.push(item(3, 60, Lane::Bulk, 1000), ms(5));
     assert_eq!(jobs(machine.take(ms(5), false)), [2], "full");
     assert_eq!(jobs(machine.take(ms(5), true)), [3], "idle");
+}
+
+#[test]
+fn a_batch_says_why_it_was_closed_and_how_long_its_oldest_item_waited() {
+    let mut machine = Machine::new(LIMITS);
+    let said =
+        |batch: Option<Closed<()>>| batch.map(|batch| (batch.reason, batch.tokens, batch.longest_wait));
+    machine.push(item(1, 40, Lane::Bulk, 1000), ms(0));
+    machine.push(item(2, 10, Lane::Online, 1000), ms(7));
+    assert_eq!(said(machine.take(ms(11), false)), Some((CloseReason::Waited, 50, ms(11))));
+    machine.push(item(3, 60, Lane::Online, 1000), ms(12));
+    machine.push(item(4, 60, Lane::Online, 1000), ms(13));
+    assert_eq!(said(machine.take(ms(13), true)), Some((CloseReason::Full, 60, ms(1))));
+    assert_eq!(said(machine.take(ms(13), true)), Some((CloseReason::Idle, 60, ms(0))));
 }
 
 #[test]
@@ -137,8 +151,8 @@ proptest! {
                     if waiting.is_empty() { prop_assert!(batch.is_none()); }
                     else if overdue || idle { prop_assert!(batch.is_some(), "the wait bound is broken"); }
                     if let Some(batch) = batch {
-                        check_batch(&batch, &waiting)?;
-                        for item in batch { waiting.remove(&item.job); }
+                        check_batch(&batch.items, &waiting)?;
+                        for item in batch.items { waiting.remove(&item.job); }
                     }
                 }
                 Step::Tick => {
@@ -158,8 +172,8 @@ proptest! {
             prop_assert_eq!(wake.is_none(), waiting.is_empty());
         }
         while let Some(batch) = machine.take(ms(now), true) {
-            check_batch(&batch, &waiting)?;
-            for item in batch { waiting.remove(&item.job); }
+            check_batch(&batch.items, &waiting)?;
+            for item in batch.items { waiting.remove(&item.job); }
         }
         prop_assert!(waiting.is_empty(), "items are left behind");
         prop_assert_eq!((machine.tokens, machine.due.len(), machine.deadlines.len()), (0, 0, 0));

@@ -1,0 +1,142 @@
+use super::*;
+use crate::split_response;
+use proptest::prelude::*;
+
+const OPTIONS: SplitOptions = SplitOptions { facts: true };
+
+/// The ends of pieces: places of `text` where it is cut, each on a character boundary.
+fn prefixes(text: &str, cuts: &[prop::sample::Index]) -> Vec<usize> {
+    let places = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect::<Vec<_>>();
+    let mut cuts = cuts.iter().map(|cut| places[cut.index(places.len())]).collect::<Vec<_>>();
+    cuts.sort_unstable();
+    cuts
+}
+
+/// What is settled in each prefix is how the whole text begins, and never less than before.
+fn holds(text: &str, ends: impl IntoIterator<Item = usize>) -> Result<usize, String> {
+    let whole = split_response(text, &OPTIONS);
+    let mut before = 0;
+    for end in ends {
+        let settled = settled_claims(&text[..end], &OPTIONS);
+        if whole.get(..settled.len()) != Some(&settled[..]) {
+            let texts = settled.iter().map(|claim| &*claim.text).collect::<Vec<_>>();
+            let finally = whole.iter().map(|claim| &*claim.text).collect::<Vec<_>>();
+            return Err(format!("after {:?}: {texts:?}, finally {finally:?}", &text[..end]));
+        }
+        before = before.max(settled.len());
+    }
+    Ok(before)
+}
+
+fn every_prefix(text: &str) -> usize {
+    holds(text, text.char_indices().map(|(at, _)| at)).unwrap()
+}
+
+fn settled(text: &str) -> Vec<String> {
+    settled_claims(text, &OPTIONS).iter().map(|claim| claim.text.to_string()).collect()
+}
+
+#[test]
+fn a_sentence_of_prose_is_settled_with_the_next_word() {
+    assert_eq!(settled("Paris is big. It"), [""; 0]);
+    assert_eq!(settled("Paris is big. It "), [""; 0], "white space at the end is no sign yet");
+    assert_eq!(settled("Paris is big. It is"), ["Paris is big."]);
+    assert_eq!(settled("Paris is big. It is old. And "), ["Paris is big."]);
+    assert_eq!(settled("巴黎很大。它很古老。"), ["巴黎很大。"]);
+}
+
+#[test]
+fn abbreviations_numbers_and_brackets_wait_for_what_decides_them() {
+    for text in [
+        "She met Dr. Smith in Rome.",
+        "It costs 3.5 million.",
+        "He (born 1903. Then) left. So",
+        "At 5 p.m. Tuesday it",
+    ] {
+        let last = split_response(text, &OPTIONS).len() - 1;
+        assert!(every_prefix(text) <= last, "{text}");
+    }
+    assert_eq!(settled("See No. 5 of it. Then he"), ["See No. 5 of it."]);
+    assert_eq!(settled("It (the cat. He left"), [""; 0]);
+}
+
+#[test]
+fn what_markup_may_still_change_waits() {
+    for open in [
+        "A **bold. Start of",
+        "A `code. Start of",
+        "An [link. Start of",
+        "See [label]. Start of it",
+        "A _word. Start of",
+        "a | b. Start of",
+        "<div>One. Two is",
+        "```\nOne. Two is",
+        "[x]: One. Two is",
+        "**Title**\nOne. Two is",
+        "## References\n\nOne. Two is",
+    ] {
+        let found = settled(open);
+        assert!(found.is_empty() || found == ["References"], "{open:?}: {found:?}");
+    }
+    assert_eq!(settled("A **bold** word. Start of it"), ["A bold word."]);
+    assert_eq!(settled("It is so [1]. Start of it"), ["It is so."]);
+}
+
+#[test]
+fn a_leaf_is_settled_when_the_next_one_has_begun() {
+    assert_eq!(settled("# Title\n\n- One\n- T"), ["Title", "One"]);
+    assert_eq!(settled("# Title\n\n- One\n- "), ["Title"], "a line without a letter may become anything");
+    assert_eq!(settled("One. Two\n-"), [""; 0], "underlined, it is a heading");
+    assert_eq!(settled("| A |\n|---|\n| b |\n| c"), ["A", "A: b"]);
+    assert_eq!(settled("```\nx = 1\n```\nSo"), ["x = 1"]);
+    assert_eq!(settled("A _word. B\n\nSo"), ["A _word.", "B"]);
+}
+
+#[test]
+fn nothing_of_an_answer_with_everything_is_revised() {
+    let text = "Sure! Here is what I found:\n\n## Life\n\nDr. Curie (born 7 Nov. 1867 in Warsaw) won *two* Nobel Prizes [1]. \
+                She worked at 5 p.m. on No. 3, e.g. with J. R. Smith… Then \"it was over.\" He said so!\n\n1. **Physics**: in 1903.\n2. **Chemistry**: in 1911, with `x.y. Z`.\n   Nested text. More of it.\n\n\
+                | Year | Prize |\n|---|---|\n| 1903 | Physics. Yes |\n| 1911 | Chemistry |\n\n> Quoted. And more.\n\n```python\nprint('a. B')\n\nx = 3.5\n```\n\
+                Last 🎉 line。 中文句子。下一句。\r\n\r\nDone. Really 3.\n5 of them.\n\n## References\n\n[1]: https://a.b\n[2] Smith (2020). Title.";
+    let whole = split_response(text, &OPTIONS);
+    let most = every_prefix(text);
+    assert!(most + 6 >= whole.len(), "{most} of {} are settled early", whole.len());
+}
+
+/// Pieces of answers, with everything that could change what stands before it.
+fn written() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        10 => "[A-Za-z]{1,7} ",
+        6 => "[A-Z][a-z]{1,6}[.!?] ",
+        3 => "(Dr|U\\.S|e\\.g|No|J|Inc|Jan|p\\.m|etc|approx)\\. ?",
+        2 => "[0-9]{1,4}(\\.[0-9]{1,2})?(\\.|\\)| |%)",
+        3 => "[.!?,;:…)(\"'“”] ?",
+        3 => "(\r\n|\n|\n\n|\n\n\n|\r)",
+        3 => "(\\*\\*|\\*|_|`|\n```\n|~~|~|\n# |\n## |\n> |\n- |\n\\* |\n1\\. |\n2\\. |\\||\n---\n|\n===\n|\\[|\\]|\\]\\(|<|>|&amp;|&|\\\\)",
+        2 => "(\\[1\\]|\\[2, 3\\]|\\[\\^1\\]|\\[a\\]\\(https://a\\.b\\)|\\[a\\]|<b>|</b>|<div>|</div>|<br>|<!-- |-->|\n\\| a \\| b \\|\n\\|---\\|---\\|\n\\| c \\| d \\|\n)",
+        1 => "\n(\\[a\\]: b|\\[1\\]: https://a\\.b|\\[\\^1\\]: Note\\. It is|References:|\\*\\*Bold\\*\\*|\\|---\\||    indented|  text)\n",
+        1 => "[你好世界。！？🎉é\u{a0}\u{200b}\u{301}\u{feff}]{1,3}",
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_continuation_changes_what_is_settled(
+        text in written(),
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 1..12),
+    ) {
+        if let Err(what) = holds(&text, prefixes(&text, &cuts)) {
+            prop_assert!(false, "{}", what);
+        }
+    }
+
+    #[test]
+    fn any_text_at_all_keeps_the_promise(text in any::<String>(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 1..6)) {
+        if let Err(what) = holds(&text, prefixes(&text, &cuts)) {
+            prop_assert!(false, "{}", what);
+        }
+    }
+}

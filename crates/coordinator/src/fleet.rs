@@ -1,0 +1,117 @@
+//! Which workers there are and how much they get done, from what they say of themselves: pure.
+
+use groundline_bus::{Presence, SubjectToken};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A worker that has not been heard of for this long is gone. Workers announce themselves every second, and a word or two may
+/// get lost.
+const GONE_AFTER: Duration = Duration::from_secs(5);
+/// Tokens under way for each worker at least, so that a slow one has a next batch to prepare.
+const MIN_CREDIT_TOKENS_PER_WORKER: usize = 1024;
+
+/// All live workers together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fleet {
+    /// Workers that take jobs.
+    pub(crate) ready_workers: usize,
+    /// Estimated tokens of jobs that should be under way; `None` where no worker says how fast it is.
+    pub(crate) credit_tokens: Option<usize>,
+    /// Since when no worker takes jobs; `None` while one does.
+    pub(crate) no_worker_since: Option<Instant>,
+}
+
+impl Fleet {
+    /// Nothing was heard yet.
+    pub(crate) fn unknown(now: Instant) -> Self {
+        Self { ready_workers: 0, credit_tokens: None, no_worker_since: Some(now) }
+    }
+}
+
+/// What workers of one model said last.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    target_queue: Duration,
+    workers: BTreeMap<SubjectToken, (Instant, Presence)>,
+    no_worker_since: Option<Instant>,
+}
+
+impl Roster {
+    /// Nobody yet. `target_queue`: how long a job may wait behind others that are under way.
+    pub(crate) fn new(target_queue: Duration, now: Instant) -> Self {
+        Self { target_queue, workers: BTreeMap::new(), no_worker_since: Some(now) }
+    }
+
+    /// A worker speaks.
+    pub(crate) fn note(&mut self, presence: Presence, now: Instant) {
+        self.workers.insert(presence.worker.clone(), (now, presence));
+    }
+
+    /// The workers that are live now, together. Those that are not are forgotten.
+    pub(crate) fn fleet(&mut self, now: Instant) -> Fleet {
+        self.workers.retain(|_, (heard, _)| now.saturating_duration_since(*heard) < GONE_AFTER);
+        let ready = self.workers.values().filter(|(_, presence)| presence.is_ready).collect::<Vec<_>>();
+        self.no_worker_since = if ready.is_empty() { self.no_worker_since.or(Some(now)) } else { None };
+        let known = ready.iter().filter(|(_, presence)| presence.tokens_per_second > 0.0);
+        let is_known = known.clone().next().is_some();
+        // One that has not run yet holds what it can, and soon says more.
+        let of_worker = |presence: &Presence| {
+            let queue = presence.tokens_per_second * self.target_queue.as_secs_f64();
+            let tokens = if queue > 0.0 { queue as usize } else { presence.capacity_tokens };
+            tokens.max(MIN_CREDIT_TOKENS_PER_WORKER)
+        };
+        let tokens = ready.iter().map(|(_, presence)| of_worker(presence)).sum();
+        Fleet {
+            ready_workers: ready.len(),
+            credit_tokens: is_known.then_some(tokens),
+            no_worker_since: self.no_worker_since,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn presence(worker: &str, is_ready: bool, tokens_per_second: f64) -> Presence {
+        Presence {
+            worker: SubjectToken::from_name(worker),
+            model: SubjectToken::from_name("model"),
+            engine: "toy".to_owned(),
+            schema: "1.0".to_owned(),
+            is_ready,
+            capacity_tokens: 16_384,
+            held_tokens: 0,
+            tokens_per_second,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn credits_are_what_ready_workers_do_in_the_time_that_a_queue_may_take() {
+        let now = Instant::now();
+        let mut roster = Roster::new(Duration::from_secs(2), now);
+        assert_eq!(roster.fleet(now), Fleet::unknown(now));
+        roster.note(presence("a", true, 0.0), now);
+        let fleet = roster.fleet(now);
+        assert_eq!((fleet.ready_workers, fleet.credit_tokens, fleet.no_worker_since), (1, None, None));
+        roster.note(presence("a", true, 10_000.0), now);
+        roster.note(presence("b", true, 1.0), now);
+        roster.note(presence("c", true, 0.0), now);
+        roster.note(presence("d", false, 50_000.0), now);
+        let fleet = roster.fleet(now);
+        assert_eq!((fleet.ready_workers, fleet.credit_tokens), (3, Some(20_000 + 1024 + 16_384)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_that_is_not_heard_of_is_gone_and_the_time_without_any_is_known() {
+        let start = Instant::now();
+        let mut roster = Roster::new(Duration::from_secs(2), start);
+        roster.note(presence("a", true, 9000.0), start);
+        assert_eq!(roster.fleet(start + Duration::from_secs(4)).ready_workers, 1);
+        let lost = start + Duration::from_secs(5);
+        let fleet = roster.fleet(lost);
+        assert_eq!((fleet.ready_workers, fleet.credit_tokens, fleet.no_worker_since), (0, None, Some(lost)));
+        assert_eq!(roster.fleet(lost + Duration::from_secs(9)).no_worker_since, Some(lost));
+    }
+}

@@ -1,0 +1,68 @@
+//! How much a worker holds, and how fast it is: pure.
+
+use std::time::Duration;
+
+/// Busy time after which what was measured before counts half.
+const HALF_LIFE: Duration = Duration::from_secs(10);
+/// Busy time from which on a speed is known.
+const MIN_MEASURED: Duration = Duration::from_millis(20);
+
+/// A worker as it is now.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Load {
+    /// Whether it takes jobs.
+    pub(crate) takes_jobs: bool,
+    /// Estimated tokens of the jobs that it holds.
+    pub(crate) held_tokens: usize,
+    /// Estimated tokens of jobs that it finishes in a second while its device is busy; 0 while that is not known.
+    pub(crate) tokens_per_second: f64,
+}
+
+/// Measures how fast a worker is while its device is busy.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    busy_since: Option<Duration>,
+    busy_seconds: f64,
+    tokens: f64,
+}
+
+impl Meter {
+    /// The device is busy or not, as of `now`, and jobs of so many estimated tokens were finished since the last call.
+    pub(crate) fn note(&mut self, is_busy: bool, finished_tokens: usize, now: Duration) {
+        let busy = self.busy_since.map_or(Duration::ZERO, |since| now.saturating_sub(since));
+        let keep = 0.5_f64.powf(busy.as_secs_f64() / HALF_LIFE.as_secs_f64());
+        self.busy_seconds = self.busy_seconds * keep + busy.as_secs_f64();
+        self.tokens = self.tokens * keep + finished_tokens as f64;
+        self.busy_since = is_busy.then_some(now);
+    }
+
+    /// Estimated tokens in a second of busy time; 0 while that is not known.
+    pub(crate) fn tokens_per_second(&self) -> f64 {
+        if self.busy_seconds < MIN_MEASURED.as_secs_f64() { 0.0 } else { self.tokens / self.busy_seconds }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_time_does_not_count_and_old_speed_fades() {
+        let mut meter = Meter::default();
+        let at = Duration::from_millis;
+        meter.note(true, 0, at(0));
+        meter.note(false, 100, at(10));
+        assert_eq!(meter.tokens_per_second(), 0.0, "too short to say");
+        meter.note(true, 0, at(60_000));
+        for step in 1..=100 {
+            meter.note(true, 1000, at(60_000 + step * 100));
+        }
+        let speed = meter.tokens_per_second();
+        assert!((9_500.0..10_500.0).contains(&speed), "{speed}");
+        for step in 1..=600 {
+            meter.note(true, 100, at(70_000 + step * 100));
+        }
+        let slower = meter.tokens_per_second();
+        assert!((950.0..1_400.0).contains(&slower), "{slower}");
+    }
+}
