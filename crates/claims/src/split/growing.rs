@@ -8,6 +8,8 @@
 //!   begun with a whole word. Nothing up to the end of that word may be a sign that a later one could pair with (an asterisk, a
 //!   backtick, a bracket), and no bracket of the sentence may be open with its end in reach.
 //!
+//! Asterisks and the like at the very end are left out: whether they open, close or are text depends on what follows them.
+//!
 //! A pair of square brackets that is no link yet may become one by a definition anywhere later: nothing from its block on is
 //! settled. Citation marks such as `[1]` are not meant: they are marks with and without a definition.
 
@@ -24,6 +26,8 @@ use std::ops::Range;
 const PAIRING: &[char] = &['*', '_', '~', '`', '[', '<', '|'];
 /// The same for the word behind a sentence, where half an entity or escape may stand.
 const UNFINISHED: &[char] = &['*', '_', '~', '`', '[', '【', '<', '|', '&', '\\', '!'];
+/// Signs whose part depends on the sign behind them, and on how many of them there are.
+const RUNS: &[char] = &['*', '_', '~', '`'];
 /// Signs before the first letter of a line with which the rest of the line decides what it is.
 const LINE_SIGNS: &[char] = &['`', '~', '<', '[', '\\', '&'];
 
@@ -69,8 +73,9 @@ pub fn settled_claims(text: &str, options: &SplitOptions) -> Vec<Claim> {
     claims
 }
 
-/// The text without its last line, where that may still become anything.
+/// The text without signs at its end whose part is open, and without its last line, where that may still become anything.
 fn decided_lines(text: &str) -> &str {
+    let text = text.trim_end_matches(RUNS);
     let start = text.rfind(['\n', '\r']).map_or(0, |at| at + 1);
     let line = &text[start..];
     let is_decided =

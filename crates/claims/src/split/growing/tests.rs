@@ -83,6 +83,15 @@ fn what_markup_may_still_change_waits() {
 }
 
 #[test]
+fn a_sign_at_the_end_may_close_nothing_after_all() {
+    for text in ["A ~~word. Then U.S.~~a was", "A `word. Then it``s` end", "A **word. Then U.S.**a was so"] {
+        every_prefix(text);
+    }
+    assert_eq!(settled("A ~~word. Then it is~~"), [""; 0]);
+    assert_eq!(settled("A ~~word~~ here. Then it is~~"), ["A word here."]);
+}
+
+#[test]
 fn a_leaf_is_settled_when_the_next_one_has_begun() {
     assert_eq!(settled("# Title\n\n- One\n- T"), ["Title", "One"]);
     assert_eq!(settled("# Title\n\n- One\n- "), ["Title"], "a line without a letter may become anything");
