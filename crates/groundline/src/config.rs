@@ -60,7 +60,7 @@ pub struct Config {
     pub nats: NatsConfig,
     /// What the process tells of itself.
     pub telemetry: TelemetryOptions,
-    /// HTTP and gRPC.
+    /// HTTP.
     pub gateway: GatewayConfig,
     /// How results are shown.
     pub output: OutputConfig,

@@ -38,7 +38,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "telemetry",
         "What the roles of a cluster tell of themselves; never text of users. docs/telemetry.md has every name.",
     ),
-    ("gateway", "HTTP and gRPC in front of a checker."),
+    ("gateway", "HTTP in front of a checker."),
     ("output", "How the command shows results."),
 ];
 
