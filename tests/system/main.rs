@@ -10,5 +10,6 @@ mod jsonl;
 mod large;
 mod models;
 mod policies;
+mod roles;
 mod stop;
 mod telemetry;

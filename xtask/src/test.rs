@@ -48,7 +48,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if !options.fast {
         let lint = ["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"];
         steps.push(step("clippy", || tool(root, "clippy", &lint)));
-        steps.push(step("default", || command(root, &["check", "--package", "groundline-cli"])));
+        steps.push(step("default", || without_warnings(root, &["check", "--package", "groundline-cli"])));
     }
     // Scenarios run the command, and this is the one with every role.
     let build = ["build", "--workspace", "--all-features", "--bins"];
@@ -111,6 +111,20 @@ fn has_tool(root: &Path, name: &str) -> bool {
     asked.is_ok_and(|output| output.status.success())
 }
 
+/// Runs a cargo subcommand, and counts a warning as a failure: it would be the first thing that a newcomer reads.
+fn without_warnings(root: &Path, arguments: &[&str]) -> StepOutcome {
+    println!("$ cargo {}", arguments.join(" "));
+    let Ok(output) = cargo(root).args(arguments).output() else { return StepOutcome::Failed };
+    let told = String::from_utf8_lossy(&output.stderr);
+    println!("{told}");
+    if output.status.success() && !warns(&told) { StepOutcome::Passed } else { StepOutcome::Failed }
+}
+
+/// Whether a compiler's output has a warning.
+fn warns(told: &str) -> bool {
+    told.lines().any(|line| line.starts_with("warning"))
+}
+
 fn command(root: &Path, arguments: &[&str]) -> StepOutcome {
     println!("$ cargo {}", arguments.join(" "));
     match cargo(root).args(arguments).env("GROUNDLINE_BIN", built_command(root)).status() {
@@ -161,6 +175,12 @@ mod tests {
     fn an_empty_or_false_ci_variable_is_not_ci() {
         assert!(in_ci(Some("true")) && in_ci(Some("1")));
         assert!(!in_ci(None) && !in_ci(Some("")) && !in_ci(Some("false")) && !in_ci(Some("0")));
+    }
+
+    #[test]
+    fn a_warning_is_seen_where_a_line_begins_with_it() {
+        assert!(warns("   Compiling a v1\nwarning: unused import: `b`\n"));
+        assert!(!warns("   Compiling warnings v1\n    Finished `dev`\n"));
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod job_bus;
 mod memory;
 #[cfg(feature = "nats")]
 mod nats;
+mod nats_options;
 mod presence;
 #[cfg(feature = "sim")]
 mod sim;
@@ -43,7 +44,8 @@ pub use job::{
 pub use job_bus::{BusState, CancelStream, JobBus, Published, PullBudget, ResultStream};
 pub use memory::{MemoryBus, MemoryBusOptions, MemoryCheckQueue, MemoryCheckQueueOptions};
 #[cfg(feature = "nats")]
-pub use nats::{NatsBus, NatsCheckQueue, NatsOptions, NatsStats, NatsStorage, Secret};
+pub use nats::{NatsBus, NatsCheckQueue, NatsStats};
+pub use nats_options::{NatsOptions, NatsStorage, Secret};
 pub use presence::{Presence, PresenceStream};
 #[cfg(feature = "sim")]
 pub use sim::{Dice, SimBus, SimFaults, SimNet};

@@ -26,22 +26,19 @@ mod headers;
 mod janitor;
 mod known;
 mod listen;
-mod options;
 mod publish;
 mod pull;
 mod receive;
 mod subjects;
 mod topology;
 
-pub use checks::NatsCheckQueue;
-pub use options::{NatsOptions, NatsStorage, Secret};
-
 use crate::clock::{parse_utc_ms, wall_clock_ms};
 use crate::{
     BusClosed, BusState, CancelStream, CheckId, Delivery, Incarnation, Job, JobBus, JobId, JobResult, LaneId,
-    Presence, PresenceStream, PublishError, Published, PullBudget, ResultStream, SubjectToken,
+    NatsOptions, Presence, PresenceStream, PublishError, Published, PullBudget, ResultStream, SubjectToken,
 };
 use async_nats::jetstream::kv::Store;
+pub use checks::NatsCheckQueue;
 use connection::Connection;
 use decide::Outgoing;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};

@@ -86,8 +86,7 @@ async fn gateway(
     shutdown: Shutdown,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let checker = Checker::connect(config.clone()).await?;
-    checker.start().await?;
+    let Some(checker) = shutdown.unless_asked(connected(&config)).await? else { return Ok(()) };
     let checks = queue_of(&checker)?;
     front(Front { config, checker, checks, runs_queue: false, scraper }, shutdown, console).await
 }
@@ -129,8 +128,7 @@ async fn coordinator(
     shutdown: Shutdown,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let checker = Checker::connect(config.clone()).await?;
-    checker.start().await?;
+    let Some(checker) = shutdown.unless_asked(connected(&config)).await? else { return Ok(()) };
     let checks = queue_of(&checker)?;
     let admin = Admin::start(&config.gateway, Probe::of(&checker), Some(scraper)).await?;
     let runner = AsyncRunner::start(checker.clone(), checks, config.coordinator.queued_checks);
@@ -151,7 +149,10 @@ async fn worker(
     shutdown: Shutdown,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let node = Arc::new(WorkerNode::connect(config.clone()).await?);
+    let Some(node) = shutdown.unless_asked(WorkerNode::connect(config.clone())).await? else {
+        return Ok(());
+    };
+    let node = Arc::new(node);
     let (for_components, for_readiness) = (Arc::clone(&node), Arc::clone(&node));
     let probe = Probe::new(move || for_components.components(), move || for_readiness.readiness());
     let admin = Admin::start(&config.gateway, probe, Some(scraper)).await?;
@@ -164,6 +165,13 @@ async fn worker(
     // The admin port holds clones, and answers until the end.
     node.drain().await;
     ended
+}
+
+/// A checker on the broker of a configuration, with its actors running.
+async fn connected(config: &Config) -> Result<Checker, Problem> {
+    let checker = Checker::connect(config.clone()).await?;
+    checker.start().await?;
+    Ok(checker)
 }
 
 /// A checker that is connected to a broker has a durable queue.

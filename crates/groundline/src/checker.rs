@@ -18,7 +18,9 @@ use groundline_bus::NatsBus;
 use groundline_bus::{JobBus, MemoryBus, MemoryBusOptions, SubjectToken};
 use groundline_coordinator::{CheckObserver, Coordinator};
 use groundline_inference::Engine;
-use groundline_types::{CheckRequest, CheckResult, Code, ModelFacts, Problem};
+#[cfg(feature = "cluster")]
+use groundline_types::Code;
+use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem};
 use groundline_worker::Worker;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -113,7 +115,7 @@ impl Checker {
         let for_model = config.clone();
         let facts = run_blocking(TaskKind::LoadModel, move || read_model_facts(&for_model)).await;
         let facts = facts.ok_or_else(|| Problem::new(Code::INTERNAL, "reading the model panicked"))??;
-        let bus = NatsBus::connect(config.nats.options()).await?;
+        let bus = NatsBus::connect(config.nats.clone()).await?;
         Self::assemble(facts, CLUSTER_ENGINE.to_owned(), Workers::Cluster(bus), config)
     }
 

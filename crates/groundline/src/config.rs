@@ -7,7 +7,6 @@
 mod gateway;
 mod inventory;
 mod layers;
-mod nats;
 mod render;
 
 pub use gateway::{
@@ -16,9 +15,9 @@ pub use gateway::{
 };
 pub use inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS};
 pub use layers::ConfigLayers;
-pub use nats::{HiddenText, NatsConfig, StorageChoice};
 pub use render::default_toml;
 
+use groundline_bus::NatsOptions;
 use groundline_coordinator::{CoordinatorOptions, validate_policies};
 use groundline_detectors::DetectorOptions;
 use groundline_inference::cpu::Isa;
@@ -57,7 +56,7 @@ pub struct Config {
     /// The part that forms batches.
     pub worker: WorkerConfig,
     /// The broker of a cluster.
-    pub nats: NatsConfig,
+    pub nats: NatsOptions,
     /// What the process tells of itself.
     pub telemetry: TelemetryOptions,
     /// HTTP.
@@ -378,6 +377,7 @@ impl Config {
             move |problem: Problem| Problem::new(problem.code, format!("{section}.{}", problem.message))
         };
         self.gateway.validate()?;
+        self.nats.validate()?;
         self.detectors.validate().map_err(inside("detectors"))?;
         self.verdict.validate().map_err(inside("verdict"))?;
         self.telemetry.validate().map_err(inside("telemetry"))?;

@@ -43,7 +43,7 @@ impl DeadLetters {
     /// # Errors
     /// `GL1013`, `GL3001`, `GL3004` and `GL3005`, as a bus that cannot be reached or used.
     pub async fn connect(config: &Config) -> Result<Self, Problem> {
-        let options = NatsOptions { manages_streams: false, runs_janitor: false, ..config.nats.options() };
+        let options = NatsOptions { manages_streams: false, runs_janitor: false, ..config.nats.clone() };
         Ok(Self { bus: NatsBus::connect(options).await? })
     }
 

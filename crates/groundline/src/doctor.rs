@@ -96,7 +96,7 @@ fn broker_options(config: &Config) -> NatsOptions {
         manages_streams: false,
         runs_janitor: false,
         start_patience_ms: config.nats.start_patience_ms.min(patience),
-        ..config.nats.options()
+        ..config.nats.clone()
     }
 }
 

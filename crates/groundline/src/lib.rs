@@ -57,15 +57,16 @@ pub use async_checks::{AsyncChecks, AsyncRunner, AsyncStatus};
 pub use checker::{Checker, StreamEvents};
 pub use config::{
     CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, GatewayAdmissionConfig,
-    GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig, GatewayTlsConfig, HiddenText,
-    IsaChoice, LimitsConfig, MAX_THREADS, ModelConfig, NatsConfig, OPTIONS, OptionInfo, OutputConfig,
-    POLICY_OPTIONS, SECTIONS, StorageChoice, WorkerConfig, default_toml,
+    GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig, GatewayTlsConfig, IsaChoice,
+    LimitsConfig, MAX_THREADS, ModelConfig, OPTIONS, OptionInfo, OutputConfig, POLICY_OPTIONS, SECTIONS,
+    WorkerConfig, default_toml,
 };
 #[cfg(feature = "cluster")]
 pub use dead_letters::{DeadLetter, DeadLetters};
 #[cfg(feature = "cluster")]
 pub use doctor::{Finding, Health, diagnose};
 pub use groundline_actors::{ComponentHealth, Condition};
+pub use groundline_bus::{NatsOptions, NatsStorage, Secret};
 pub use groundline_coordinator::{
     CancelToken, CheckObserver, Progress, Stage, StreamEvent, StreamInput, resolve_policy,
 };

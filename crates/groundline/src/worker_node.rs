@@ -46,7 +46,7 @@ impl WorkerNode {
     /// # Errors
     /// As [`WorkerNode::connect`], but for the model.
     pub async fn with_engine(engine: Arc<dyn Engine>, config: &Config) -> Result<Self, Problem> {
-        let bus = NatsBus::connect(config.nats.options()).await?;
+        let bus = NatsBus::connect(config.nats.clone()).await?;
         let (facts, engine_name) = (engine.facts().clone(), engine.name().to_owned());
         let worker = Worker::start(bus.clone(), engine, config.worker.options()).await?;
         let health = worker.health().clone();

@@ -1,15 +1,15 @@
 //! The connection to the broker: made, watched, closed.
 
 use super::api::Api;
-use super::options::NatsOptions;
 use super::topology::{MIN_PAYLOAD_BYTES, OLDEST, Version};
-use crate::{BusState, Incarnation};
+use crate::{BusState, Incarnation, NatsOptions};
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::{ConnectErrorKind, ConnectOptions, Event};
 use groundline_telemetry::record;
 use groundline_types::{Code, Problem};
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -121,23 +121,25 @@ async fn client_options(options: &NatsOptions) -> Result<ConnectOptions, Problem
         // One's own answers only: a broker can allow each process its own inboxes and no others.
         .custom_inbox_prefix(format!("_INBOX.gl.{}", Incarnation::random()))
         .require_tls(options.tls_required);
-    if let Some(file) = &options.tls_ca_file {
-        client = client.add_root_certificates(file.clone());
+    let given = |file: &PathBuf| !file.as_os_str().is_empty();
+    if given(&options.tls_ca_file) {
+        client = client.add_root_certificates(options.tls_ca_file.clone());
     }
-    if let (Some(certificate), Some(key)) = (&options.tls_cert_file, &options.tls_key_file) {
-        client = client.add_client_certificate(certificate.clone(), key.clone());
+    if given(&options.tls_cert_file) {
+        let (certificate, key) = (options.tls_cert_file.clone(), options.tls_key_file.clone());
+        client = client.add_client_certificate(certificate, key);
     }
-    if let Some(seed) = &options.nkey_seed {
-        client = client.nkey(seed.reveal().to_owned());
+    if let Some(seed) = options.nkey_seed.reveal() {
+        client = client.nkey(seed);
     }
-    if let Some(token) = &options.token {
-        client = client.token(token.reveal().to_owned());
+    if let Some(token) = options.token.reveal() {
+        client = client.token(token);
     }
-    if let (Some(user), Some(password)) = (&options.user, &options.password) {
-        client = client.user_and_password(user.clone(), password.reveal().to_owned());
+    if let Some(password) = options.password.reveal() {
+        client = client.user_and_password(options.user.clone(), password);
     }
-    if let Some(file) = &options.credentials_file {
-        client = client.credentials_file(file).await.map_err(|error| {
+    if given(&options.credentials_file) {
+        client = client.credentials_file(&options.credentials_file).await.map_err(|error| {
             Problem::new(Code::INVALID_CONFIG, format!("nats: credentials_file cannot be read: {error}"))
         })?;
     }

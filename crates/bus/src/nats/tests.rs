@@ -235,7 +235,7 @@ async fn limits_that_changed_are_set_right_and_what_may_not_change_is_refused() 
 async fn wrong_credentials_and_a_broker_that_is_not_there_are_told_apart() {
     let version = groundline_testkit::NatsVersion::of_tests();
     let server = NatsServer::start_with(version, "authorization { token: \"right\" }");
-    let with = |token: &str| NatsOptions { token: Some(Secret::new(token)), ..options(&server, Nats::TIMES) };
+    let with = |token: &str| NatsOptions { token: Secret::new(token), ..options(&server, Nats::TIMES) };
     assert_eq!(NatsBus::connect(with("wrong")).await.unwrap_err().code, Code::BROKER_DENIED);
     let bus = NatsBus::connect(with("right")).await.unwrap();
     assert_eq!(bus.publish(job(0)).await, Ok(Published::Stored));
@@ -275,8 +275,8 @@ async fn a_worker_that_may_not_publish_jobs_hands_them_back_counted() {
     let server = NatsServer::start_with(version, users);
     let times = Times { ack_wait: Duration::from_secs(10), max_deliver: 9, ..Nats::TIMES };
     let with = |user: &str| NatsOptions {
-        user: Some(user.into()),
-        password: Some(Secret::new("secret")),
+        user: user.into(),
+        password: Secret::new("secret"),
         request_timeout_ms: 1000,
         ..options(&server, times)
     };

@@ -2,9 +2,8 @@
 //!
 //! Old brokers ignore what they do not know and say that all is well, so everything is read back and compared.
 
-use super::options::{NatsOptions, NatsStorage};
 use super::subjects as names;
-use crate::{LaneId, MAX_JOB_BYTES};
+use crate::{LaneId, MAX_JOB_BYTES, NatsOptions, NatsStorage};
 use groundline_types::Lane;
 use serde_json::{Map, Value, json};
 

@@ -37,6 +37,19 @@ impl Shutdown {
         Ok(Self { asked })
     }
 
+    /// What a start-up step gives; `None` where a signal comes first, which may be long before a broker is there.
+    pub(super) async fn unless_asked<T>(
+        &self,
+        step: impl Future<Output = Result<T, Problem>>,
+    ) -> Result<Option<T>, Failure> {
+        let mut asked = self.asked.clone();
+        tokio::select! {
+            biased;
+            _ = asked.wait_for(|asked| *asked) => Ok(None),
+            outcome = step => Ok(Some(outcome?)),
+        }
+    }
+
     /// Waits for a signal, which is no failure, or for what went wrong.
     pub(super) async fn wait_or(&self, failed: impl Future<Output = Problem>) -> Result<(), Failure> {
         let mut asked = self.asked.clone();

@@ -27,8 +27,8 @@ fn server() -> NatsServer {
 
 async fn bus(server: &NatsServer, role: &str) -> NatsBus {
     let options = NatsOptions {
-        user: Some(role.to_owned()),
-        password: Some(Secret::new(role)),
+        user: role.to_owned(),
+        password: Secret::new(role),
         runs_janitor: role != "worker",
         ..options(server, Nats::TIMES)
     };

@@ -39,6 +39,8 @@ fn errors_of_syntax_and_type_say_where() {
     let message = load("[engine]\nthreads = 99999999").unwrap_err();
     assert_eq!(message, "engine.threads is 99999999, at most 1024 are started; 0 is one for each core");
     assert_eq!(load("[engine]\nthreads = 1024").unwrap().engine.threads, 1024);
+    let message = load("[nats]\nreplicas = 2").unwrap_err();
+    assert!(message.contains("replicas must be"), "{message}");
     let message = load("[output]\nevidence = 4").unwrap_err();
     assert!(message.contains("output.evidence"), "{message}");
 }

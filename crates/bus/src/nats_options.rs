@@ -1,14 +1,18 @@
-//! Everything that can be set about the broker.
+//! Everything that can be set about the broker: plain data, also in a build without NATS, so that one configuration file serves
+//! every build.
 
 use crate::{MAX_CHECK_BYTES, MAX_JOB_BYTES};
-use groundline_types::{Code, Lane, Problem};
+#[cfg(feature = "nats")]
+use groundline_types::Lane;
+use groundline_types::{Code, Problem};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
+#[cfg(feature = "nats")]
 use std::time::Duration;
 
-/// A text that no log and no debug print shows.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+/// A text that no log and no debug print shows; empty: none.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
@@ -18,21 +22,28 @@ impl Secret {
         Self(text.into())
     }
 
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text, where there is one.
+    #[cfg(feature = "nats")]
+    pub(crate) fn reveal(&self) -> Option<String> {
+        Some(self.0.clone()).filter(|text| !text.is_empty())
     }
 }
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+        f.write_str(if self.is_empty() { "none" } else { "***" })
     }
 }
 
 impl Serialize for Secret {
     /// Hidden as well: whoever writes a configuration out shows it to somebody.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("***")
+        serializer.serialize_str(if self.is_empty() { "" } else { "***" })
     }
 }
 
@@ -58,22 +69,22 @@ pub struct NatsOptions {
     pub urls: Vec<String>,
     /// What the broker calls this connection in its listings.
     pub name: String,
-    /// A file with a user's JWT and seed, as `nsc` writes it.
-    pub credentials_file: Option<PathBuf>,
-    /// Seed of an nkey.
-    pub nkey_seed: Option<Secret>,
-    /// A token.
-    pub token: Option<Secret>,
-    /// A user's name, with `password`.
-    pub user: Option<String>,
-    /// Password of `user`.
-    pub password: Option<Secret>,
-    /// PEM file of the authorities that may have signed the broker's certificate, besides the system's.
-    pub tls_ca_file: Option<PathBuf>,
-    /// PEM file of this client's certificate, with `tls_key_file`.
-    pub tls_cert_file: Option<PathBuf>,
-    /// PEM file of its key.
-    pub tls_key_file: Option<PathBuf>,
+    /// A file with a user's JWT and seed, as `nsc` writes it; empty: none.
+    pub credentials_file: PathBuf,
+    /// Seed of an nkey; empty: none.
+    pub nkey_seed: Secret,
+    /// A token; empty: none.
+    pub token: Secret,
+    /// A user's name, with `password`; empty: none.
+    pub user: String,
+    /// Password of `user`; empty: none.
+    pub password: Secret,
+    /// PEM file of the authorities that may have signed the broker's certificate, besides the system's; empty: none.
+    pub tls_ca_file: PathBuf,
+    /// PEM file of this client's certificate, with `tls_key_file`; empty: none.
+    pub tls_cert_file: PathBuf,
+    /// PEM file of its key; empty: none.
+    pub tls_key_file: PathBuf,
     /// Whether to refuse a connection without TLS.
     pub tls_required: bool,
     /// How long to try to reach the broker at the start.
@@ -146,14 +157,14 @@ impl Default for NatsOptions {
         Self {
             urls: vec!["nats://127.0.0.1:4222".into()],
             name: "groundline".into(),
-            credentials_file: None,
-            nkey_seed: None,
-            token: None,
-            user: None,
-            password: None,
-            tls_ca_file: None,
-            tls_cert_file: None,
-            tls_key_file: None,
+            credentials_file: PathBuf::new(),
+            nkey_seed: Secret::default(),
+            token: Secret::default(),
+            user: String::new(),
+            password: Secret::default(),
+            tls_ca_file: PathBuf::new(),
+            tls_cert_file: PathBuf::new(),
+            tls_key_file: PathBuf::new(),
             tls_required: false,
             start_patience_ms: 30 * SECOND_MS,
             connect_timeout_ms: 5 * SECOND_MS,
@@ -208,17 +219,18 @@ impl NatsOptions {
         if !matches!(self.replicas, 1 | 3 | 5) {
             return wrong("replicas must be 1, 3 or 5");
         }
-        if self.user.is_some() != self.password.is_some() {
+        if self.user.is_empty() != self.password.is_empty() {
             return wrong("user and password go together");
         }
-        if self.tls_cert_file.is_some() != self.tls_key_file.is_some() {
+        let is_set = |file: &PathBuf| !file.as_os_str().is_empty();
+        if is_set(&self.tls_cert_file) != is_set(&self.tls_key_file) {
             return wrong("tls_cert_file and tls_key_file go together");
         }
         let ways = [
-            self.credentials_file.is_some(),
-            self.nkey_seed.is_some(),
-            self.token.is_some(),
-            self.user.is_some(),
+            is_set(&self.credentials_file),
+            !self.nkey_seed.is_empty(),
+            !self.token.is_empty(),
+            !self.user.is_empty(),
         ];
         if ways.into_iter().filter(|way| *way).count() > 1 {
             return wrong("give one of credentials_file, nkey_seed, token and user");
@@ -267,14 +279,16 @@ impl NatsOptions {
         ]
     }
 
-    pub(super) fn ack_wait(&self, lane: Lane) -> Duration {
+    #[cfg(feature = "nats")]
+    pub(crate) fn ack_wait(&self, lane: Lane) -> Duration {
         Duration::from_millis(match lane {
             Lane::Online => self.ack_wait_online_ms,
             Lane::Bulk => self.ack_wait_bulk_ms,
         })
     }
 
-    pub(super) fn request_timeout(&self) -> Duration {
+    #[cfg(feature = "nats")]
+    pub(crate) fn request_timeout(&self) -> Duration {
         Duration::from_millis(self.request_timeout_ms)
     }
 }
@@ -298,16 +312,16 @@ mod tests {
         let base = NatsOptions::default;
         assert!(refused(NatsOptions { urls: Vec::new(), ..base() }).contains("urls"));
         assert!(refused(NatsOptions { replicas: 2, ..base() }).contains("replicas"));
-        assert!(refused(NatsOptions { user: Some("me".into()), ..base() }).contains("password"));
+        assert!(refused(NatsOptions { user: "me".into(), ..base() }).contains("password"));
         assert!(refused(NatsOptions { max_deliver: 0, ..base() }).contains("max_deliver"));
         assert!(refused(NatsOptions { max_job_age_ms: 1, ..base() }).contains("duplicate_window_ms"));
-        let two = NatsOptions { token: Some(Secret::new("a")), nkey_seed: Some(Secret::new("b")), ..base() };
+        let two = NatsOptions { token: Secret::new("a"), nkey_seed: Secret::new("b"), ..base() };
         assert!(refused(two).contains("one of"));
     }
 
     #[test]
     fn secrets_are_shown_nowhere() {
-        let options = NatsOptions { token: Some(Secret::new("hidden-word")), ..NatsOptions::default() };
+        let options = NatsOptions { token: Secret::new("hidden-word"), ..NatsOptions::default() };
         assert!(!format!("{options:?}").contains("hidden-word"));
         assert!(!serde_json::to_string(&options).unwrap().contains("hidden-word"));
     }
