@@ -86,7 +86,7 @@ async fn gateway(
     shutdown: Shutdown,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let Some(checker) = shutdown.unless_asked(connected(&config)).await? else { return Ok(()) };
+    let Some(checker) = shutdown.unless_asked(Box::pin(connected(&config))).await? else { return Ok(()) };
     let checks = queue_of(&checker)?;
     front(Front { config, checker, checks, runs_queue: false, scraper }, shutdown, console).await
 }
@@ -128,7 +128,7 @@ async fn coordinator(
     shutdown: Shutdown,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let Some(checker) = shutdown.unless_asked(connected(&config)).await? else { return Ok(()) };
+    let Some(checker) = shutdown.unless_asked(Box::pin(connected(&config))).await? else { return Ok(()) };
     let checks = queue_of(&checker)?;
     let admin = Admin::start(&config.gateway, Probe::of(&checker), Some(scraper)).await?;
     let runner = AsyncRunner::start(checker.clone(), checks, config.coordinator.queued_checks);
@@ -149,7 +149,7 @@ async fn worker(
     shutdown: Shutdown,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let Some(node) = shutdown.unless_asked(WorkerNode::connect(config.clone())).await? else {
+    let Some(node) = shutdown.unless_asked(Box::pin(WorkerNode::connect(config.clone()))).await? else {
         return Ok(());
     };
     let node = Arc::new(node);

@@ -4,7 +4,7 @@ mod rights;
 
 use super::*;
 use crate::contract::{self, Backend, Dead, Times, budget, expect_left, job, me};
-use crate::{JobAnswer, MAX_JOB_BYTES};
+use crate::{JobAnswer, MAX_JOB_BYTES, NatsStorage, Secret};
 use groundline_testkit::NatsServer;
 use groundline_types::{Code, Reason};
 use tokio::time::{Instant, timeout};

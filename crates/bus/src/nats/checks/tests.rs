@@ -62,7 +62,7 @@ async fn large_bodies_and_results_go_through_the_object_store() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_check_survives_a_crash_of_the_broker_even_where_jobs_do_not() {
-    let mut nats = Nats::with(|options| options.storage = super::super::NatsStorage::Memory).await;
+    let mut nats = Nats::with(|options| options.storage = crate::NatsStorage::Memory).await;
     let queue = nats.bus.checks();
     queue.submit(ticket("kept"), b"body".to_vec()).await.unwrap();
     nats.server.kill();

@@ -2,8 +2,9 @@
 
 use super::{Nats, options};
 use crate::contract::{Backend as _, budget, job, me};
-use crate::nats::{NatsBus, NatsOptions, Secret};
+use crate::nats::NatsBus;
 use crate::{Answer, CheckQueue as _, CheckTicket, JobAnswer, JobBus as _, JobResult};
+use crate::{NatsOptions, Secret};
 use groundline_testkit::{NatsServer, NatsVersion};
 use std::time::Duration;
 use tokio::time::timeout;
