@@ -1,6 +1,6 @@
 //! Admission with a clock: permits that give their charge back, and the line of those who wait.
 
-use crate::admission::{Admission, Ask, Charge, GatewayLimits, Refusal, Ticket};
+use crate::admission::{Admission, Ask, Charge, GatewayLimits, Refusal, Ticket, tokens_of_bytes};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,6 +33,29 @@ struct State {
 pub(crate) struct Permit {
     inner: Arc<Inner>,
     charge: Option<Charge>,
+}
+
+/// A request that is let in and whose size shows only as it comes.
+#[derive(Debug)]
+pub(crate) struct Metered {
+    permit: Permit,
+    charged: u64,
+}
+
+impl Metered {
+    /// Meters a request that was let in with the tokens of no bytes.
+    pub(crate) fn new(permit: Permit) -> Self {
+        Self { permit, charged: tokens_of_bytes(0) }
+    }
+
+    /// So many bytes of the request have come by now.
+    pub(crate) fn has_read(&mut self, bytes: usize) {
+        let tokens = tokens_of_bytes(bytes as u64);
+        if tokens > self.charged {
+            self.permit.grow(tokens - self.charged);
+            self.charged = tokens;
+        }
+    }
 }
 
 impl Gate {

@@ -40,9 +40,9 @@ pub(crate) async fn at_once(app: &App, request: Request<Body>, scope: Scope) -> 
     let (parts, body) = request.into_parts();
     let caller = identify(app, &parts.headers, scope)?;
     require_media(&parts.headers, &["application/json"])?;
-    let said = said_length(app, &parts.headers)?;
+    let said = said_length(&parts.headers, app.config().http.body_bytes)?;
     let mut permit = admit(app, &caller, said.map_or(0, tokens_of_bytes))?;
-    let text = read(app, body).await?;
+    let text = read(app, body, app.config().http.body_bytes).await?;
     if said.is_none() {
         permit.grow(tokens_of_bytes(text.len() as u64));
     }
@@ -56,7 +56,8 @@ pub(crate) struct Waiting {
     pub(crate) caller: Caller,
     /// Its body.
     pub(crate) json: Value,
-    tokens: u64,
+    /// What it costs.
+    pub(crate) tokens: u64,
 }
 
 /// Reads a request that will wait in line: the body first, so that a caller who goes away is noticed while it waits.
@@ -67,8 +68,8 @@ pub(crate) async fn for_line(app: &App, request: Request<Body>, scope: Scope) ->
     let (parts, body) = request.into_parts();
     let caller = identify(app, &parts.headers, scope)?;
     require_media(&parts.headers, &["application/json"])?;
-    said_length(app, &parts.headers)?;
-    let text = read(app, body).await?;
+    said_length(&parts.headers, app.config().http.body_bytes)?;
+    let text = read(app, body, app.config().http.body_bytes).await?;
     let tokens = tokens_of_bytes(text.len() as u64);
     Ok(Waiting { caller, json: parse(text).await?, tokens })
 }
@@ -77,15 +78,20 @@ pub(crate) async fn for_line(app: &App, request: Request<Body>, scope: Scope) ->
 ///
 /// # Errors
 /// [`Code::GATEWAY_OVERLOADED`] where the line is full.
-pub(crate) async fn place(app: &App, waiting: &Waiting, until: Instant) -> Result<Option<Permit>, ApiError> {
-    let ask = ask(&waiting.caller, waiting.tokens);
+pub(crate) async fn place(
+    app: &App,
+    caller: &Caller,
+    tokens: u64,
+    until: Instant,
+) -> Result<Option<Permit>, ApiError> {
+    let ask = ask(caller, tokens);
     let refused = |refusal| {
-        record::request_refused(GatewayRefusal::Overload, Some(&waiting.caller.tenant));
+        record::request_refused(GatewayRefusal::Overload, Some(&caller.tenant));
         ApiError::from(refusal)
     };
     let permit = app.gate().wait(ask, until).await.map_err(refused)?;
     if permit.is_some() {
-        note_admitted(&waiting.caller, waiting.tokens);
+        note_admitted(caller, tokens);
     }
     Ok(permit)
 }
@@ -140,16 +146,22 @@ pub(crate) fn require_media(headers: &HeaderMap, allowed: &[&str]) -> Result<(),
 }
 
 /// The length that a request says it has, where it says one and it is not too large.
-fn said_length(app: &App, headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
+///
+/// # Errors
+/// [`Code::TOO_LARGE`].
+pub(crate) fn said_length(headers: &HeaderMap, limit: usize) -> Result<Option<u64>, ApiError> {
     let said = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     match said {
-        Some(length) if length > app.config().http.body_bytes as u64 => Err(too_large(app)),
+        Some(length) if length > limit as u64 => Err(too_large(limit)),
         said => Ok(said),
     }
 }
 
-async fn read(app: &App, body: Body) -> Result<Bytes, ApiError> {
-    let limit = app.config().http.body_bytes;
+/// Reads a body of at most so many bytes.
+///
+/// # Errors
+/// [`Code::TOO_LARGE`], [`Code::BODY_TIMEOUT`]; [`Code::MALFORMED_JSON`] where it breaks off.
+pub(crate) async fn read(app: &App, body: Body, limit: usize) -> Result<Bytes, ApiError> {
     let wait = Duration::from_millis(app.config().http.body_timeout_ms);
     let mut pieces = body.into_data_stream();
     let read = async {
@@ -158,7 +170,7 @@ async fn read(app: &App, body: Body) -> Result<Bytes, ApiError> {
             // The client went away, or broke the protocol; nobody will read this.
             let piece = piece.map_err(|_| Problem::new(Code::MALFORMED_JSON, "the body ended too early"))?;
             if text.len() + piece.len() > limit {
-                return Err(too_large(app));
+                return Err(too_large(limit));
             }
             text.extend_from_slice(&piece);
         }
@@ -173,13 +185,16 @@ pub(crate) fn too_slow(wait: Duration) -> ApiError {
     Problem::new(Code::BODY_TIMEOUT, message).into()
 }
 
-fn too_large(app: &App) -> ApiError {
+fn too_large(limit: usize) -> ApiError {
     record::request_refused(GatewayRefusal::TooLarge, None);
-    let limit = app.config().http.body_bytes;
     Problem::new(Code::TOO_LARGE, format!("the body is larger than the limit of {limit} bytes")).into()
 }
 
-async fn parse(text: Bytes) -> Result<Value, ApiError> {
+/// The JSON of a text.
+///
+/// # Errors
+/// [`Code::INVALID_UTF8`], [`Code::MALFORMED_JSON`], [`Code::INVALID_FIELD`] for a name that stands twice.
+pub(crate) async fn parse(text: Bytes) -> Result<Value, Problem> {
     let is_short = text.len() <= PARSE_HERE_BYTES;
     let parse = move || {
         let text = std::str::from_utf8(&text).map_err(|error| {
@@ -189,10 +204,10 @@ async fn parse(text: Bytes) -> Result<Value, ApiError> {
         CheckRequest::value_from_json(text)
     };
     if is_short {
-        return Ok(parse()?);
+        return parse();
     }
     let parsed = run_blocking(TaskKind::Parse, parse).await;
-    Ok(parsed.unwrap_or_else(|| Err(Problem::new(Code::INTERNAL, "reading the body failed")))?)
+    parsed.unwrap_or_else(|| Err(Problem::new(Code::INTERNAL, "reading the body failed")))
 }
 
 fn ask(caller: &Caller, tokens: u64) -> Ask {

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `POST /v1/check` | checks one response or many and answers when they are done; with server-sent events on the way |
 //! | `POST /v1/checks`, `GET /v1/checks/{id}` | hands a check in, and fetches its result later |
+//! | `POST /v1/stream` | checks a response while it is being written: lines of JSON in, server-sent events out |
 //! | `POST /v1/reward` | a reward for training, with a reward for each sentence |
 //! | `POST /get_reward` | the same as OpenRLHF asks for it |
 //! | `GET /v1/models`, `/v1/methods`, `/openapi.json` | what there is |
@@ -27,6 +28,7 @@ mod connections;
 mod files;
 mod gateway;
 mod intake;
+mod lines;
 mod observe;
 mod openapi;
 mod openrlhf;

@@ -1,6 +1,6 @@
 //! What is told of every request: a span, counts and times. Never anything of its text.
 
-use crate::problem::{AnsweredWith, ApiError};
+use crate::problem::{AnsweredWith, ApiError, status_of};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -47,10 +47,13 @@ pub(crate) async fn observed(State(route): State<Route>, request: Request, next:
     let span = ActiveSpan::start(SpanName::Request, &parent);
     span.set(SpanKey::ROUTE, route.as_str());
     let response = in_span(&span, next.run(request)).await;
-    running.status = response.status().as_u16();
-    span.set(SpanKey::HTTP_STATUS, running.status);
     let code = response.extensions().get::<AnsweredWith>().map(|answered| answered.0);
-    if let Some(code) = code.filter(|_| response.status().is_server_error()) {
+    // gRPC has its errors in answers that HTTP calls good.
+    let called = code.filter(|_| response.status().is_success());
+    let status = called.map_or(response.status(), status_of);
+    running.status = status.as_u16();
+    span.set(SpanKey::HTTP_STATUS, running.status);
+    if let Some(code) = code.filter(|_| status.is_server_error()) {
         span.fail(code);
     }
     let milliseconds = running.took().as_secs_f64() * 1e3;

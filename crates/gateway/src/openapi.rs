@@ -2,11 +2,13 @@
 
 use crate::problem::{ItemError, ProblemBody};
 use crate::routes;
+use groundline_types::StopAt;
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{OpenApi as Document, SecurityRequirement};
-use utoipa::{Modify, OpenApi, ToSchema};
+use utoipa::openapi::{OpenApi as Document, RefOr, Schema, SecurityRequirement};
+use utoipa::{Modify, OpenApi, PartialSchema, ToSchema};
 
 /// A response to check; `CheckRequest::from_value` reads it. `null` counts as absent; a field that is not listed is refused.
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,6 +54,34 @@ pub(crate) struct CheckRequestSchema {
     /// The caller's own; ignored.
     #[schema(value_type = Object)]
     meta: Option<Value>,
+}
+
+/// The first line of a stream: what [`CheckRequestSchema`] has without the response, and when to stop.
+#[derive(Debug, Serialize)]
+pub(crate) struct StreamHeadSchema;
+
+impl PartialSchema for StreamHeadSchema {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = CheckRequestSchema::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            object.description =
+                Some("The first line of a stream: a request to check without its response.".to_owned());
+            object.properties.remove("response");
+            object.required.retain(|name| name != "response");
+            object.properties.insert("stop_at".to_owned(), StopAt::schema());
+        }
+        schema
+    }
+}
+
+impl ToSchema for StreamHeadSchema {
+    fn name() -> Cow<'static, str> {
+        "StreamHead".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        CheckRequestSchema::schemas(schemas);
+    }
 }
 
 /// A response whose reward is asked for.
@@ -118,6 +148,7 @@ pub(crate) struct TurnSchema {
         routes::check::check,
         routes::checks::submit,
         routes::checks::status,
+        routes::stream::stream,
         routes::reward::reward,
         routes::openrlhf::get_reward,
         routes::listing::models,

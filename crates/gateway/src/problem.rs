@@ -92,6 +92,13 @@ impl ApiError {
         self.problem.code
     }
 
+    /// After how many seconds to try again, where that may help: whole ones, and never 0, which would be an invitation to hammer.
+    pub(crate) fn retry_after_seconds(&self) -> Option<u64> {
+        let may_help = matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+        let wait = self.retry_after.unwrap_or(RETRY_LATER);
+        may_help.then(|| u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1))
+    }
+
     /// The error of a route that there is, but not for this method.
     pub(crate) fn method_not_allowed() -> Self {
         let problem = Problem::new(Code::NOT_FOUND, "this route does not answer to this method");
@@ -127,18 +134,13 @@ impl From<Refusal> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = self.status;
+        let (status, retry_after) = (self.status, self.retry_after_seconds());
         let body = ProblemBody::with_status(&self.problem, status);
         let mut response = (status, Json(body)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-            let wait = self.retry_after.unwrap_or(RETRY_LATER);
-            // Whole seconds, and never 0: that would be an invitation to hammer.
-            let seconds = wait.as_millis().div_ceil(1000).max(1);
-            if let Ok(value) = HeaderValue::from_str(&seconds.to_string()) {
-                headers.insert(header::RETRY_AFTER, value);
-            }
+        if let Some(seconds) = retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

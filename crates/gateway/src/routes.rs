@@ -3,10 +3,11 @@
 pub(crate) mod check;
 pub(crate) mod checks;
 pub(crate) mod events;
-mod health;
+pub(crate) mod health;
 pub(crate) mod listing;
 pub(crate) mod openrlhf;
 pub(crate) mod reward;
+pub(crate) mod stream;
 
 use crate::app::App;
 use crate::observe::{answer_panics, observed};
@@ -27,6 +28,7 @@ pub(crate) fn main_routes(app: &App) -> Router {
         ("/v1/check", Route::Check, post(check::check)),
         ("/v1/checks", Route::ChecksSubmit, post(checks::submit)),
         ("/v1/checks/{id}", Route::ChecksStatus, get(checks::status)),
+        ("/v1/stream", Route::Stream, post(stream::stream)),
         ("/v1/models", Route::Models, get(listing::models)),
         ("/v1/methods", Route::Other, get(listing::methods)),
         ("/v1/reward", Route::Reward, post(reward::reward)),
@@ -69,7 +71,7 @@ fn finish<S: Clone + Send + Sync + 'static>(router: Router<S>, state: &S) -> Rou
 }
 
 /// Runs futures, so many at once, and gives their values in order.
-async fn in_order<T>(futures: Vec<BoxFuture<'_, T>>, at_once: usize) -> Vec<T> {
+pub(crate) async fn in_order<T>(futures: Vec<BoxFuture<'_, T>>, at_once: usize) -> Vec<T> {
     futures_util::stream::iter(futures).buffered(at_once).collect().await
 }
 

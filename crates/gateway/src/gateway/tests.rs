@@ -7,6 +7,7 @@ mod events;
 mod lifecycle;
 mod limits;
 mod rewards;
+mod stream;
 
 use super::*;
 use client::{Answer, Client};

@@ -19,6 +19,10 @@ fn the_description_of_a_request_has_the_fields_that_are_read() {
     let properties = document["components"]["schemas"]["CheckRequest"]["properties"].as_object().unwrap();
     let described = properties.keys().map(String::as_str).collect::<BTreeSet<_>>();
     assert_eq!(described, CheckRequest::FIELDS.iter().copied().collect());
+    let stream = document["components"]["schemas"]["StreamHead"]["properties"].as_object().unwrap();
+    let described = stream.keys().map(String::as_str).collect::<BTreeSet<_>>();
+    let known = CheckRequest::FIELDS.iter().copied().filter(|name| *name != "response").chain(["stop_at"]);
+    assert_eq!(described, known.collect());
 }
 
 #[test]
@@ -40,5 +44,5 @@ fn every_reference_in_the_document_leads_somewhere() {
         }
     }
     assert!(references > 20, "{references}");
-    assert!(document["paths"].as_object().unwrap().len() >= 7);
+    assert!(document["paths"].as_object().unwrap().len() >= 8);
 }

@@ -113,18 +113,32 @@ pub(crate) fn shape(app: &App, json: Value) -> Result<Shape, Problem> {
         }
         one => return Ok(Shape::One(one)),
     };
+    refuse_too_many(app, items.len())?;
+    Ok(Shape::Many(items))
+}
+
+/// Refuses a call with more requests than are taken in one.
+///
+/// # Errors
+/// [`Code::TOO_LARGE`].
+pub(crate) fn refuse_too_many(app: &App, count: usize) -> Result<(), Problem> {
     let limit = app.config().http.max_items;
-    if items.len() > limit {
-        let message =
-            format!("the call has {} requests, the limit is {limit}; send several calls", items.len());
+    if count > limit {
+        let message = format!("the call has {count} requests, the limit is {limit}; send several calls");
         return Err(Problem::new(Code::TOO_LARGE, message));
     }
-    Ok(Shape::Many(items))
+    Ok(())
 }
 
 /// Reads a request and checks what only the gateway knows.
 pub(crate) fn request_of(app: &App, json: Value) -> Result<CheckRequest, Problem> {
     let request = CheckRequest::from_value(json)?;
+    check_deadline(app, &request)?;
+    Ok(request)
+}
+
+/// Refuses a deadline beyond what the gateway waits for.
+pub(crate) fn check_deadline(app: &App, request: &CheckRequest) -> Result<(), Problem> {
     let limit = app.config().http.max_deadline_ms;
     match request.deadline_ms {
         Some(asked) if asked > limit => {
@@ -133,7 +147,7 @@ pub(crate) fn request_of(app: &App, json: Value) -> Result<CheckRequest, Problem
             );
             Err(Problem::new(Code::INVALID_FIELD, message))
         }
-        _ => Ok(request),
+        _ => Ok(()),
     }
 }
 

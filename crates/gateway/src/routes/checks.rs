@@ -2,7 +2,7 @@
 
 use super::check::request_of;
 use crate::app::App;
-use crate::auth::Scope;
+use crate::auth::{Caller, Scope};
 use crate::intake;
 use crate::problem::{ApiError, ProblemBody};
 use axum::Json;
@@ -12,6 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use groundline::{AsyncChecks, AsyncStatus};
 use groundline_types::{CheckResult, Code, Problem};
 use serde::Serialize;
+use serde_json::Value;
 
 /// Longest id that is looked up: those that are given out are much shorter.
 const MAX_ID_BYTES: usize = 128;
@@ -47,13 +48,9 @@ impl CheckStatus {
     ),
 )]
 pub(crate) async fn submit(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
-    let checks = offered(&app)?.clone();
+    offered(&app)?;
     let intake = intake::at_once(&app, request, Scope::Check).await?;
-    // What is wrong with it is said now rather than to the one who fetches the result.
-    let request = request_of(&app, intake.json.clone())?;
-    request.validate(&app.checker().config().limits.request())?;
-    groundline::resolve_methods(&request.methods)?;
-    let id = checks.submit(&intake.caller.tenant, intake.json).await?;
+    let id = submit_for(&app, &intake.caller, intake.json).await?;
     let location = HeaderValue::from_str(&format!("/v1/checks/{id}"));
     let mut response = (StatusCode::ACCEPTED, Json(CheckStatus::new(id, "waiting"))).into_response();
     if let Ok(location) = location {
@@ -78,16 +75,7 @@ pub(crate) async fn status(
     request: Request,
 ) -> Result<Response, ApiError> {
     let caller = intake::identify(&app, request.headers(), Scope::Check)?;
-    let checks = offered(&app)?;
-    let found = match id.len() {
-        0..=MAX_ID_BYTES => checks.status(&caller.tenant, &id).await?,
-        _ => None,
-    };
-    let Some(status) = found else {
-        let message = "there is no such check of this tenant, or its answer has expired";
-        return Err(Problem::new(Code::NOT_FOUND, message).into());
-    };
-    Ok(match status {
+    Ok(match find(&app, &caller, &id).await? {
         AsyncStatus::Waiting => (StatusCode::ACCEPTED, Json(CheckStatus::new(id, "waiting"))),
         AsyncStatus::Running => (StatusCode::ACCEPTED, Json(CheckStatus::new(id, "running"))),
         AsyncStatus::Done(result) => {
@@ -99,6 +87,35 @@ pub(crate) async fn status(
         }
     }
     .into_response())
+}
+
+/// Hands a check in for a caller; the id to fetch it with.
+///
+/// # Errors
+/// [`Code::NOT_OFFERED`], what is wrong with the request, and those of [`AsyncChecks::submit`].
+pub(crate) async fn submit_for(app: &App, caller: &Caller, json: Value) -> Result<String, Problem> {
+    let checks = offered(app)?;
+    // What is wrong with it is said now rather than to the one who fetches the result.
+    let request = request_of(app, json.clone())?;
+    request.validate(&app.checker().config().limits.request())?;
+    groundline::resolve_methods(&request.methods)?;
+    checks.submit(&caller.tenant, json).await
+}
+
+/// How a caller's check is that was handed in.
+///
+/// # Errors
+/// [`Code::NOT_OFFERED`], [`Code::NOT_FOUND`], and those of [`AsyncChecks::status`].
+pub(crate) async fn find(app: &App, caller: &Caller, id: &str) -> Result<AsyncStatus, Problem> {
+    let checks = offered(app)?;
+    let found = match id.len() {
+        0..=MAX_ID_BYTES => checks.status(&caller.tenant, id).await?,
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let message = "there is no such check of this tenant, or its answer has expired";
+        Problem::new(Code::NOT_FOUND, message)
+    })
 }
 
 fn offered(app: &App) -> Result<&AsyncChecks, Problem> {

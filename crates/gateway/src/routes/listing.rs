@@ -63,6 +63,11 @@ pub(crate) struct Method {
 )]
 pub(crate) async fn models(State(app): State<App>, request: Request) -> Result<Json<Models>, ApiError> {
     intake::identify(&app, request.headers(), Scope::Read)?;
+    Ok(Json(models_of(&app)))
+}
+
+/// The models that answer.
+pub(crate) fn models_of(app: &App) -> Models {
     let (checker, facts) = (app.checker(), app.checker().facts());
     let model = Model {
         name: facts.id.name.clone(),
@@ -72,7 +77,7 @@ pub(crate) async fn models(State(app): State<App>, request: Request) -> Result<J
         window_tokens: facts.window_tokens,
         config_hash: checker.config_hash().to_owned(),
     };
-    Ok(Json(Models { models: vec![model] }))
+    Models { models: vec![model] }
 }
 
 #[utoipa::path(
@@ -81,6 +86,11 @@ pub(crate) async fn models(State(app): State<App>, request: Request) -> Result<J
 )]
 pub(crate) async fn methods(State(app): State<App>, request: Request) -> Result<Json<Methods>, ApiError> {
     intake::identify(&app, request.headers(), Scope::Read)?;
+    Ok(Json(methods_of()))
+}
+
+/// The methods that a request may name.
+pub(crate) fn methods_of() -> Methods {
     let methods = groundline::methods().iter().map(|info| Method {
         name: info.name,
         summary: info.summary,
@@ -88,7 +98,7 @@ pub(crate) async fn methods(State(app): State<App>, request: Request) -> Result<
         polarity: info.polarity,
         in_default: info.in_default,
     });
-    Ok(Json(Methods { methods: methods.collect() }))
+    Methods { methods: methods.collect() }
 }
 
 /// The description of the interface. Anybody may read it: it is in the repository too.

@@ -71,7 +71,7 @@ pub(crate) async fn get_reward(
         // With several addresses, the trainer sends nothing to all but the first.
         return Ok(Json(answer(&[])));
     }
-    let Some(_permit) = intake::place(&app, &waiting, until).await? else {
+    let Some(_permit) = intake::place(&app, &waiting.caller, waiting.tokens, until).await? else {
         let late = samples.iter().map(|_| unscored(&app)).collect::<Vec<_>>();
         return Ok(Json(answer(&late)));
     };

@@ -85,7 +85,8 @@ pub(crate) async fn reward(State(app): State<App>, request: Request) -> Result<R
     let until = deadline(&app);
     let mut waiting = intake::for_line(&app, request, Scope::Reward).await?;
     let shape = shape(&app, waiting.json.take())?;
-    let Some(_permit) = intake::place(&app, &waiting, until).await? else { return Err(too_late().into()) };
+    let place = intake::place(&app, &waiting.caller, waiting.tokens, until).await?;
+    let _permit = place.ok_or_else(too_late)?;
     let caller = &waiting.caller;
     match shape {
         Shape::One(json) => Ok(Json(answer_one(&app, caller, json, until).await?).into_response()),
@@ -106,7 +107,11 @@ async fn answer_item(app: &App, caller: &Caller, index: usize, json: Value, unti
     }
 }
 
-async fn answer_one(
+/// The reward for one request, by `until`.
+///
+/// # Errors
+/// What is wrong with the request, and those of [`check_until`].
+pub(crate) async fn answer_one(
     app: &App,
     caller: &Caller,
     mut json: Value,
@@ -164,6 +169,7 @@ pub(crate) async fn check_until(
     }
 }
 
-fn too_late() -> Problem {
+/// The error of a call that found no room in its time.
+pub(crate) fn too_late() -> Problem {
     Problem::new(Code::DEADLINE, "there was no room before the deadline of reward calls")
 }

@@ -122,6 +122,8 @@ pub struct GatewayHttpConfig {
     pub header_timeout_ms: u64,
     /// How long a client may take for a body.
     pub body_timeout_ms: u64,
+    /// How long a response that is being written may pause.
+    pub stream_idle_ms: u64,
     /// Most requests in one call.
     pub max_items: usize,
     /// How many items of one call are checked at once.
@@ -137,6 +139,7 @@ impl Default for GatewayHttpConfig {
             body_bytes: 16 << 20,
             header_timeout_ms: 30_000,
             body_timeout_ms: 30_000,
+            stream_idle_ms: 120_000,
             max_items: 256,
             items_at_once: 32,
             max_deadline_ms: 900_000,
@@ -256,6 +259,7 @@ impl GatewayConfig {
             ("http.body_bytes", self.http.body_bytes as u64),
             ("http.header_timeout_ms", self.http.header_timeout_ms),
             ("http.body_timeout_ms", self.http.body_timeout_ms),
+            ("http.stream_idle_ms", self.http.stream_idle_ms),
             ("http.max_items", self.http.max_items as u64),
             ("http.items_at_once", self.http.items_at_once as u64),
             ("http.max_deadline_ms", self.http.max_deadline_ms),

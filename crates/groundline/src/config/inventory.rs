@@ -171,6 +171,7 @@ options! {
     "gateway.http.body_bytes": "bytes", "largest body of a request. A response and sources at their limits fit, with room for JSON's escapes";
     "gateway.http.header_timeout_ms": "milliseconds", "how long a client may take for the head of a request, and how long a connection may stay unused";
     "gateway.http.body_timeout_ms": "milliseconds", "how long a client may take for a body";
+    "gateway.http.stream_idle_ms": "milliseconds", "how long a response that is being written may pause. Models think and call tools, but not for ever";
     "gateway.http.max_items": "requests", "most requests in one call";
     "gateway.http.items_at_once": "requests", "how many items of one call are checked at once, so that one call does not take every place";
     "gateway.http.max_deadline_ms": "milliseconds", "longest `deadline_ms` that a request may ask for";

@@ -16,6 +16,7 @@ pub struct StreamRequest {
 
 /// When a stream stops before the response has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopAt {
     /// Never: every sentence is checked.
