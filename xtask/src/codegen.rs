@@ -24,15 +24,33 @@ struct Source {
     rust: &'static str,
     /// Whether it has gRPC services.
     has_services: bool,
+    /// Whether its messages are read from and written as JSON too, under the names of their fields.
+    has_json: bool,
 }
 
-const SOURCES: &[Source] = &[Source {
-    folder: "crates/bus/proto",
-    proto: "groundline/bus/v1.proto",
-    package: "groundline.bus.v1",
-    rust: "crates/bus/src/wire/generated.rs",
-    has_services: false,
-}];
+const SOURCES: &[Source] = &[
+    Source {
+        folder: "crates/bus/proto",
+        proto: "groundline/bus/v1.proto",
+        package: "groundline.bus.v1",
+        rust: "crates/bus/src/wire/generated.rs",
+        has_services: false,
+        has_json: false,
+    },
+    Source {
+        folder: "crates/gateway/proto",
+        proto: "groundline/v1/groundline.proto",
+        package: "groundline.v1",
+        rust: "crates/gateway/src/grpc/wire.rs",
+        has_services: true,
+        has_json: true,
+    },
+];
+
+/// Whether a file, by its path from the root, is one that this writes.
+pub(crate) fn is_generated(path: &str) -> bool {
+    SOURCES.iter().any(|source| source.rust == path)
+}
 
 /// Writes every generated file, or compares them.
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
@@ -63,7 +81,15 @@ fn generate(root: &Path, source: &Source) -> anyhow::Result<String> {
     let descriptors = tonic_prost_build::FileDescriptorSet::decode(descriptors.encode_to_vec().as_slice())?;
     let mut config = tonic_prost_build::Config::new();
     if source.has_services {
-        config.service_generator(tonic_prost_build::configure().service_generator());
+        let services = tonic_prost_build::configure().build_transport(false);
+        // Tests alone call the service from Rust.
+        let services = services.client_mod_attribute(".", "#[cfg(test)]");
+        config.service_generator(services.service_generator());
+    }
+    if source.has_json {
+        config.btree_map(["."]);
+        config.type_attribute(".", "#[derive(serde::Serialize, serde::Deserialize)]");
+        config.message_attribute(".", "#[serde(default)]");
     }
     let out = tempfile::tempdir()?;
     config.out_dir(out.path()).compile_fds(descriptors)?;

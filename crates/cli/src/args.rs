@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     #[cfg(feature = "cluster")]
     Serve(RoleArgs),
-    /// Answer HTTP, and let the workers of a cluster score
+    /// Answer HTTP and gRPC, and let the workers of a cluster score
     #[cfg(feature = "cluster")]
     Gateway(RoleArgs),
     /// Work through the cluster's durable queue of checks

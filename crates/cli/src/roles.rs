@@ -24,7 +24,7 @@ use std::time::Duration;
 pub(crate) enum Role {
     /// Everything, in this process.
     Serve,
-    /// HTTP, with coordinator actors of its own.
+    /// HTTP and gRPC, with coordinator actors of its own.
     Gateway,
     /// Works through the durable queue of checks.
     Coordinator,

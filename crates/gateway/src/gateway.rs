@@ -48,7 +48,7 @@ pub struct GatewayAddresses {
     pub admin: Option<SocketAddr>,
 }
 
-/// HTTP over one checker. Dropping it closes every connection at once; [`Gateway::drain`] does not.
+/// HTTP and gRPC over one checker. Dropping it closes every connection at once; [`Gateway::drain`] does not.
 #[derive(Debug)]
 pub struct Gateway {
     app: App,

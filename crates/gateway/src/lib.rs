@@ -1,4 +1,4 @@
-//! HTTP over one checker.
+//! HTTP and gRPC over one checker.
 //!
 //! [`Gateway::start`] opens two ports: the service, and one for health and metrics.
 //!
@@ -10,11 +10,12 @@
 //! | `POST /v1/reward` | a reward for training, with a reward for each sentence |
 //! | `POST /get_reward` | the same as OpenRLHF asks for it |
 //! | `GET /v1/models`, `/v1/methods`, `/openapi.json` | what there is |
+//! | `groundline.v1.Groundline`, `grpc.health.v1.Health` | the same over gRPC, on the same port |
 //! | admin port: `/livez`, `/readyz`, `/startupz`, `/metrics` | how the process is |
 //!
 //! Who calls is known from API keys and tokens ([`new_key`] makes a key), and so is the tenant. What is let in is decided by
 //! tokens, the same for every shape of request. Errors are `application/problem+json` with a stable code. docs/http.md has
-//! examples.
+//! examples, docs/grpc.md the calls.
 //!
 //! Invariant of absence: this crate knows no NATS and forms no batches.
 
@@ -27,6 +28,7 @@ mod auth;
 mod connections;
 mod files;
 mod gateway;
+mod grpc;
 mod intake;
 mod lines;
 mod observe;

@@ -92,6 +92,11 @@ impl ApiError {
         self.problem.code
     }
 
+    /// What was found and what to do.
+    pub(crate) fn message(&self) -> &str {
+        &self.problem.message
+    }
+
     /// After how many seconds to try again, where that may help: whole ones, and never 0, which would be an invitation to hammer.
     pub(crate) fn retry_after_seconds(&self) -> Option<u64> {
         let may_help = matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);

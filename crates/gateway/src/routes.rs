@@ -37,6 +37,7 @@ pub(crate) fn main_routes(app: &App) -> Router {
     ] {
         router = router.route(path, labelled(route, method));
     }
+    router = router.merge(crate::grpc::routes(app));
     if app.config().health_on_main {
         router = router.merge(probes());
     }

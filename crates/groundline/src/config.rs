@@ -59,7 +59,7 @@ pub struct Config {
     pub nats: NatsOptions,
     /// What the process tells of itself.
     pub telemetry: TelemetryOptions,
-    /// HTTP.
+    /// HTTP and gRPC.
     pub gateway: GatewayConfig,
     /// How results are shown.
     pub output: OutputConfig,

@@ -30,6 +30,7 @@ WRONG = [
     ("no time to drain", ["worker", "drainSeconds"], 0, "drainSeconds"),
     ("a pull policy that is none", ["image", "pullPolicy"], "Sometimes", "pullPolicy"),
     ("a port that is none", ["gateway", "service", "port"], 70000, "port"),
+    ("another port that is none", ["gateway", "service", "grpcPort"], 0, "grpcPort"),
     ("a collector without a scheme", ["telemetry", "otlpEndpoint"], "collector:4317", "otlpEndpoint"),
     ("a log format that is none", ["telemetry", "logFormat"], "xml", "logFormat"),
 ]
@@ -102,6 +103,15 @@ def check_pod(name, values, deployment):
     return role, container
 
 
+def check_service(name, values, service):
+    ports = {port["name"]: port for port in service["spec"]["ports"]}
+    wanted = {"http": at(values, ["gateway", "service", "port"]), "grpc": at(values, ["gateway", "service", "grpcPort"])}
+    found = {port["name"]: port["port"] for port in ports.values() if port["targetPort"] == "main"}
+    expect(found == wanted, f"{name}: the Service has the ports {found}")
+    spoken = "https" if at(values, ["gateway", "tlsSecret"]) else "kubernetes.io/h2c"
+    expect(ports["grpc"].get("appProtocol") == spoken, f"{name}: gRPC is announced as {ports['grpc'].get('appProtocol')}")
+
+
 def check_set(root, out, file):
     name = file.name.removesuffix("-values.yaml")
     given = yaml.safe_load(file.read_text())
@@ -123,6 +133,8 @@ def check_set(root, out, file):
             role, container = check_pod(name, values, document)
             variables = {item["name"]: item["value"] for item in container["env"] if "value" in item}
             (out / f"{name}-{role}.json").write_text(json.dumps(variables, indent=1, sort_keys=True))
+        if document["kind"] == "Service":
+            check_service(name, values, document)
     expect(kinds.count("Deployment") == len(ROLES), f"{name} renders {kinds}")
     for kind, wanted in [("NetworkPolicy", at(values, ["networkPolicy", "enabled"])), ("Service", True)]:
         expect((kind in kinds) == bool(wanted), f"{name}: {kind} is {'there' if kind in kinds else 'missing'}")

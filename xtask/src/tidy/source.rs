@@ -1,5 +1,6 @@
 //! The files that rules look at, with Rust text split into code and comments.
 
+use crate::codegen;
 use anyhow::{Context as _, bail};
 use std::path::Path;
 use std::process::Command;
@@ -30,6 +31,11 @@ impl SourceFile {
     /// Whether the file is Rust.
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
+    }
+
+    /// Whether the file is Rust that `cargo xtask codegen` writes.
+    pub(crate) fn is_generated(&self) -> bool {
+        codegen::is_generated(&self.path)
     }
 
     /// Line number, from 1, of a byte offset.

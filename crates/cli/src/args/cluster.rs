@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-/// Serve checks over HTTP from this process alone: no broker, no other process.
+/// Serve checks over HTTP and gRPC from this process alone: no broker, no other process.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Settings come from --config FILE and from GROUNDLINE_… variables; `groundline config default` prints all of them.

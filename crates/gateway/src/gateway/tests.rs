@@ -4,6 +4,7 @@ mod access;
 mod checks;
 mod client;
 mod events;
+mod grpc;
 mod lifecycle;
 mod limits;
 mod rewards;

@@ -56,6 +56,11 @@ pub(crate) async fn metrics(State(state): State<HealthState>) -> Response {
     }
 }
 
+/// Whether requests can be answered now.
+pub(crate) fn is_ready(state: &HealthState) -> bool {
+    not_ready(state).is_empty()
+}
+
 fn own_reasons(state: &HealthState) -> Vec<ReasonBody> {
     let reasons = state.probe().readiness();
     reasons.iter().map(|reason| ReasonBody { component: reason.component, reason: reason.reason }).collect()

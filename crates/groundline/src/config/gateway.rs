@@ -1,4 +1,4 @@
-//! The section `[gateway]`: HTTP in front of a checker.
+//! The section `[gateway]`: HTTP and gRPC in front of a checker.
 
 use groundline_types::{Code, Problem};
 use groundline_verdict::reward::{RewardProfile, RewardShape};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// HTTP in front of a checker. Meanings, units and reasons are in [`OPTIONS`](super::OPTIONS).
+/// HTTP and gRPC in front of a checker. Meanings, units and reasons are in [`OPTIONS`](super::OPTIONS).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GatewayConfig {

@@ -38,7 +38,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
         "telemetry",
         "What the roles of a cluster tell of themselves; never text of users. docs/telemetry.md has every name.",
     ),
-    ("gateway", "HTTP in front of a checker."),
+    ("gateway", "HTTP and gRPC in front of a checker."),
     ("output", "How the command shows results."),
 ];
 
@@ -152,7 +152,7 @@ options! {
     "telemetry.metrics_interval_ms": "milliseconds, 0 = OTEL_METRIC_EXPORT_INTERVAL, else 60,000", "time between two exports of metrics by OTLP; `/metrics` is always as of now";
     "telemetry.tenant_labels": "tenants, at most 1000", "tenants that have a label of their own in metrics; all others share `other`. Each costs a server of metrics several time series";
     "telemetry.flush_timeout_ms": "milliseconds", "how long shutting down waits for telemetry that is not sent yet. Short, because nobody waits for it";
-    "gateway.listen": "address and port", "where the service listens. This machine alone, until someone decides who may use it";
+    "gateway.listen": "address and port", "where the service listens, for HTTP and gRPC alike. This machine alone, until someone decides who may use it";
     "gateway.admin_listen": "address and port, empty = none", "where /livez, /readyz, /startupz and /metrics are, without credentials. A port of its own, so that it can be kept from those who use the service";
     "gateway.health_on_main": "true or false", "answer /livez and /readyz on the main port too, for load balancers that know one port. False, because readiness names the parts of the system";
     "gateway.allow_anonymous": "true or false", "serve without credentials although others than this machine can connect. False: an open service on a network is most likely a mistake";

@@ -119,7 +119,7 @@ async fn draining_ends_after_its_time_although_something_runs() {
     gate.open();
 }
 
-fn testdata(name: &str) -> PathBuf {
+pub(super) fn testdata(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
 }
 
