@@ -1,13 +1,15 @@
 //! A small cluster on a real broker: workers are processes, coordinators live in the test.
 
-use groundline_bus::{NatsBus, NatsOptions};
+use groundline_bus::{DeadJobs, NatsBus, NatsOptions};
 use groundline_coordinator::{Coordinator, CoordinatorOptions};
 use groundline_inference::Engine;
-use groundline_testkit::{NatsServer, ToyEngine};
+use groundline_testkit::{NatsServer, ToyEngine, ToyHooks, ToyStats};
 use groundline_types::{CheckRequest, CheckResult, Problem};
+use groundline_worker::{Worker, WorkerOptions};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -17,7 +19,7 @@ pub const POISON: &str = "poison";
 /// A word of one sentence of every source.
 pub const VICTIM: &str = "item3";
 /// How long a delivery may stay undecided: short, so that tests are.
-const ACK_WAIT: Duration = Duration::from_secs(2);
+pub const ACK_WAIT: Duration = Duration::from_secs(2);
 /// How long a check of a test may take.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -46,9 +48,17 @@ impl WorkerProcess {
     /// # Panics
     /// Where it does not start.
     pub fn start(server: &NatsServer, batch_delay: Duration) -> Self {
+        Self::start_at(&server.url(), batch_delay, None)
+    }
+
+    /// Starts one that connects to a URL, with the model of a folder or a toy, and waits until it pulls.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    pub fn start_at(url: &str, batch_delay: Duration, model: Option<&Path>) -> Self {
         let mut command = Command::new(binary());
-        command.arg(server.url()).arg(batch_delay.as_millis().to_string());
-        command.env_remove("RUST_LOG").stdin(Stdio::null()).stdout(Stdio::piped());
+        command.arg(url).arg(batch_delay.as_millis().to_string()).args(model);
+        command.env("RUST_LOG", "off").stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = match command.spawn() {
             Ok(child) => child,
             Err(error) => panic!("cannot start a worker: {error}"),
@@ -109,18 +119,72 @@ fn binary() -> PathBuf {
 /// # Panics
 /// Where it does not start.
 pub async fn coordinator(server: &NatsServer) -> (NatsBus, Coordinator) {
-    let bus = NatsBus::connect(nats_options(&server.url())).await;
-    let bus = bus.unwrap_or_else(|problem| panic!("cannot connect: {problem}"));
-    let options = CoordinatorOptions {
+    coordinator_at(nats_options(&server.url()), coordinator_options()).await
+}
+
+/// Settings of the coordinators of tests: no cache, so that every check is work, and resends that do not take long.
+pub fn coordinator_options() -> CoordinatorOptions {
+    CoordinatorOptions {
         max_checks: 1000,
         cache_bytes: 0,
         resend_after: Duration::from_secs(3),
         max_attempts: 100,
         ..CoordinatorOptions::default()
-    };
+    }
+}
+
+/// A bus of this process.
+///
+/// # Panics
+/// Where it cannot connect.
+pub async fn connect(options: NatsOptions) -> NatsBus {
+    NatsBus::connect(options).await.unwrap_or_else(|problem| panic!("cannot connect: {problem}"))
+}
+
+/// A coordinator in this process, with settings.
+///
+/// # Panics
+/// Where it does not start.
+pub async fn coordinator_at(nats: NatsOptions, options: CoordinatorOptions) -> (NatsBus, Coordinator) {
+    let bus = connect(nats).await;
     let facts = ToyEngine::default().facts().clone();
     let coordinator = Coordinator::start(bus.clone(), facts, options).await;
     (bus, coordinator.unwrap_or_else(|problem| panic!("cannot start a coordinator: {problem}")))
+}
+
+/// A worker in this process, on an engine with hooks, and what the engine has seen.
+///
+/// # Panics
+/// Where it does not start.
+pub async fn worker(nats: NatsOptions, hooks: ToyHooks) -> (NatsBus, Worker, Arc<ToyStats>) {
+    let bus = connect(nats).await;
+    let engine = ToyEngine::new(hooks);
+    let stats = engine.stats();
+    let worker = Worker::start(bus.clone(), Arc::new(engine), WorkerOptions::default()).await;
+    (bus, worker.unwrap_or_else(|problem| panic!("cannot start a worker: {problem}")), stats)
+}
+
+/// Waits until something holds.
+///
+/// # Panics
+/// Where it does not for a minute.
+pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let give_up = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < give_up, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Expects that nothing was given up.
+///
+/// # Panics
+/// Where a job is dead.
+pub async fn expect_no_dead(bus: &NatsBus) {
+    match DeadJobs::list(bus, 100, 0).await {
+        Ok(dead) => assert!(dead.is_empty(), "{dead:?}"),
+        Err(error) => panic!("the dead cannot be listed: {error}"),
+    }
 }
 
 /// A request that no other of its cluster is equal to.

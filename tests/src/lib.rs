@@ -4,7 +4,11 @@
 
 #![forbid(unsafe_code)]
 
+#[expect(clippy::print_stdout, reason = "the driver's events are its output")]
+pub mod chaos;
 pub mod cluster;
+pub mod hooked;
+pub mod role;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -100,10 +104,18 @@ impl Ran {
 /// # Panics
 /// Where it cannot be started.
 pub fn run(args: &[&str]) -> Ran {
-    match groundline(args).stdin(Stdio::null()).output() {
-        Ok(output) => output.into(),
+    match run_command(groundline(args)) {
+        Ok(ran) => ran,
         Err(error) => panic!("cannot start {}: {error}", groundline_bin().display()),
     }
+}
+
+/// Runs a command to its end with nothing on standard input.
+///
+/// # Errors
+/// Where it cannot be started.
+pub fn run_command(mut command: Command) -> std::io::Result<Ran> {
+    Ok(command.stdin(Stdio::null()).output()?.into())
 }
 
 /// Runs the command to its end with `input` on standard input.
@@ -140,6 +152,13 @@ pub fn spawn(args: &[&str]) -> Child {
         Ok(child) => child,
         Err(error) => panic!("cannot start {}: {error}", groundline_bin().display()),
     }
+}
+
+/// Resident memory of a process; `None` where it has ended, or the system does not say.
+pub fn resident_bytes(pid: u32) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
 }
 
 /// A file in `dir` with `content`, and its path as text.

@@ -5,10 +5,13 @@
 
 mod bad_input;
 mod check;
+mod clock;
 mod cluster;
+mod faults;
 mod jsonl;
 mod large;
 mod models;
+mod overload;
 mod policies;
 mod roles;
 mod stop;

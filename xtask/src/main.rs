@@ -1,4 +1,4 @@
-//! Automation of the repository: one command each for testing, tidiness and the CPU benchmark.
+//! Automation of the repository: one command each for testing, tidiness, faults and the CPU benchmark.
 //!
 //! Invariant of absence: depends on no crate of the product, so that it builds in seconds and runs before they compile.
 
@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod bench;
+mod chaos;
 mod charts;
 mod codegen;
 mod nats_matrix;
@@ -40,6 +41,8 @@ enum Command {
     NatsMatrix(nats_matrix::Options),
     /// Whole clusters under faults, on a simulated network and clock; a seed that fails is named and can be replayed.
     Sim(sim::Options),
+    /// Real processes under faults: a cluster whose incidents follow from a seed, or one scenario.
+    Chaos(chaos::Options),
     /// CPU speed side by side with onnxruntime and transformers, in one run.
     BenchCpu(bench::Options),
 }
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Charts => charts::check(&root).map_err(Into::into),
         Command::Codegen(options) => codegen::run(&root, options),
         Command::Sim(options) => sim::run(&root, options),
+        Command::Chaos(options) => chaos::run(&root, options),
         Command::BenchCpu(options) => bench::run(&root, options),
     });
     match done {

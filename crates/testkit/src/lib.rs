@@ -1,5 +1,5 @@
-//! Test doubles: a toy engine that scores without any model, a tiny model folder that loads like a real one, and a real NATS
-//! server for what needs a broker.
+//! Test doubles: a toy engine that scores without any model, a tiny model folder that loads like a real one, a real NATS
+//! server for what needs a broker, and a proxy in front of it that does what networks do.
 //!
 //! `ToyEngine` stands in for a model wherever a test is about what happens around scores: planning, batching, caching,
 //! failing, waiting. `tiny_model_dir` is for tests that need a folder on disk. Neither says anything about the quality of real scores.
@@ -8,6 +8,11 @@
 
 #![forbid(unsafe_code)]
 
+#[expect(
+    clippy::expect_used,
+    reason = "a test that needs a network of its own must fail where there is none"
+)]
+mod fault_proxy;
 mod gate;
 #[expect(
     clippy::expect_used,
@@ -22,6 +27,7 @@ mod toy;
 #[cfg(feature = "engines")]
 mod words;
 
+pub use fault_proxy::{FaultProxy, NatsMessage, Way};
 pub use gate::Gate;
 pub use nats_server::{NEWEST_NATS, NatsServer, NatsVersion};
 #[cfg(feature = "engines")]
