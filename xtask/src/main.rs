@@ -9,6 +9,7 @@ mod bench;
 mod chaos;
 mod charts;
 mod codegen;
+mod kernels;
 mod nats_matrix;
 mod sim;
 mod test;
@@ -37,6 +38,10 @@ enum Command {
     Charts,
     /// Rust from protobuf: written, or compared with what is committed.
     Codegen(codegen::Options),
+    /// The GPU kernels with NVIDIA's compiler: every target, resources within limits, kernels/gen as its sources say. No GPU needed.
+    Kernels(kernels::GateOptions),
+    /// The GPU kernels on the CPU: against double precision under three schedules, whole models against golden logits, planted faults.
+    KernelsHost(kernels::HostOptions),
     /// Tests of the bus on every version of the NATS server that is supported.
     NatsMatrix(nats_matrix::Options),
     /// Whole clusters under faults, on a simulated network and clock; a seed that fails is named and can be replayed.
@@ -54,6 +59,8 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::command(&root),
         Command::NatsMatrix(options) => nats_matrix::run(&root, options),
         Command::Charts => charts::check(&root).map_err(Into::into),
+        Command::Kernels(options) => kernels::gate(&root, options).map_err(Into::into),
+        Command::KernelsHost(options) => kernels::host(&root, options).map_err(Into::into),
         Command::Codegen(options) => codegen::run(&root, options),
         Command::Sim(options) => sim::run(&root, options),
         Command::Chaos(options) => chaos::run(&root, options),

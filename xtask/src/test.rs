@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change lands, cheapest first.
 
-use crate::{cargo, charts, tidy};
+use crate::{cargo, charts, kernels, tidy};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -63,6 +63,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     steps.push(step("doctests", || command(root, &["test", "--workspace", "--all-features", "--doc"])));
     if !options.fast {
         steps.push(step("charts", || charts(root)));
+        steps.push(step("kernels-host", || judged(kernels::host(root, &kernels::HostOptions::default()))));
+        steps.push(step("kernels", || judged(kernels::gate(root, &kernels::GateOptions::default()))));
     }
     if has_tool(root, "deny") {
         let deny = ["deny", "--offline", "check", "bans", "licenses", "sources"];
@@ -79,6 +81,20 @@ fn charts(root: &Path) -> StepOutcome {
             StepOutcome::Missing
         }
         Err(charts::Trouble::Charts(error)) => {
+            println!("{error:#}");
+            StepOutcome::Failed
+        }
+    }
+}
+
+fn judged(checked: Result<(), kernels::Trouble>) -> StepOutcome {
+    match checked {
+        Ok(()) => StepOutcome::Passed,
+        Err(kernels::Trouble::Tools(error)) => {
+            println!("the kernels are not checked: {error:#}");
+            StepOutcome::Missing
+        }
+        Err(kernels::Trouble::Kernels(error)) => {
             println!("{error:#}");
             StepOutcome::Failed
         }

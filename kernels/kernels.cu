@@ -1,0 +1,10 @@
+// Every kernel as one unit: NVRTC makes one module of it for each target.
+#include "activation.cu"
+#include "attention_cls.cu"
+#include "attention_disentangled.cu"
+#include "attention_plain.cu"
+#include "conv_unfold.cu"
+#include "embed.cu"
+#include "head.cu"
+#include "layer_norm.cu"
+#include "mean_pool.cu"
