@@ -4,8 +4,8 @@
 //! …), so that a machine that slows down slows all of them. Logits of every pair must agree, or nothing is reported.
 
 mod contender;
-mod environment;
-mod report;
+pub(crate) mod environment;
+pub(crate) mod report;
 
 use anyhow::bail;
 use contender::Contender;
@@ -147,7 +147,7 @@ fn peer(root: &Path, setup: &Setup, python: &Path, onnx: &Path, engine: &str) ->
 }
 
 /// Load average of the last minute; `None` where the system does not say.
-fn machine_load() -> Option<f64> {
+pub(crate) fn machine_load() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 

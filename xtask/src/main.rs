@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod bench;
+mod bench_cluster;
 mod chaos;
 mod charts;
 mod codegen;
@@ -50,6 +51,8 @@ enum Command {
     Chaos(chaos::Options),
     /// CPU speed side by side with onnxruntime and transformers, in one run.
     BenchCpu(bench::Options),
+    /// A whole cluster on this machine: overhead, throughput, scaling, fairness, overload, soak.
+    BenchCluster(bench_cluster::Options),
 }
 
 fn main() -> ExitCode {
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Sim(options) => sim::run(&root, options),
         Command::Chaos(options) => chaos::run(&root, options),
         Command::BenchCpu(options) => bench::run(&root, options),
+        Command::BenchCluster(options) => bench_cluster::run(&root, options),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,7 +9,7 @@ use std::process::Command;
 const FEATURES: [&str; 7] = ["avx2", "fma", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "asimd"];
 
 /// Cargo's target folder.
-pub(super) fn target(root: &Path) -> PathBuf {
+pub(crate) fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
@@ -73,19 +73,25 @@ pub(super) fn machine(python: &Path, ours: &Value) -> anyhow::Result<Value> {
     let output = Command::new(python).args(["-c", script]).output().context("cannot start Python")?;
     let output = String::from_utf8_lossy(&output.stdout).into_owned();
     let (date, python) = output.trim().split_once(' ').context("Python gave no date")?;
+    let mut machine = hardware();
+    machine["date"] = json!(date);
+    machine["isa"] = ours["isa"].clone();
+    machine["python"] = json!(python);
+    Ok(machine)
+}
+
+/// The processor, without names or paths of the machine.
+pub(crate) fn hardware() -> Value {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name| cpu_field(&info, name).unwrap_or("unknown");
     let flags = field("flags").split(' ').collect::<Vec<_>>();
     let features = FEATURES.iter().filter(|feature| flags.contains(*feature)).collect::<Vec<_>>();
-    Ok(json!({
-        "date": date,
+    json!({
         "cpu": field("model name"),
         "cpu_family_model": format!("{}/{}", field("cpu family"), field("model")),
         "features": features,
-        "isa": ours["isa"],
         "cores": std::thread::available_parallelism().map_or(1, usize::from),
-        "python": python,
-    }))
+    })
 }
 
 fn cpu_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {

@@ -219,7 +219,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Lower-case letters, digits and single dashes.
-fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }
