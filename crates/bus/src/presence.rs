@@ -24,6 +24,8 @@ pub struct Presence {
     pub held_tokens: usize,
     /// Estimated tokens that it gets done in a second while it is busy; 0 while that is not known.
     pub tokens_per_second: f64,
+    /// Coordinators whose jobs it received within the last seconds: they share what it can take. 0 where it does not say.
+    pub coordinators: u32,
 }
 
 /// Presences as they arrive. Lossy: a reader that is too slow misses some.

@@ -3,6 +3,7 @@
 use crate::check::{Check, CheckMessage, CheckSetup, Observed, Reply, Shared};
 use crate::dispatch::DispatchMessage;
 use crate::observer::Progress;
+use crate::places::Places;
 use crate::router::RouterMessage;
 use crate::stream::Part;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};
@@ -13,7 +14,7 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio::time::Instant;
 
 /// A request as it comes from a caller.
@@ -51,7 +52,8 @@ pub(crate) struct Checks;
 pub(crate) struct ChecksState {
     shared: Arc<Shared>,
     running: BTreeMap<u64, ActorRef<CheckMessage>>,
-    by_actor: BTreeMap<ActorId, u64>,
+    by_actor: BTreeMap<ActorId, (u64, SubjectToken)>,
+    places: Places,
     refusing: bool,
     idle: Option<oneshot::Sender<()>>,
     /// Watches for new routers and dispatchers.
@@ -61,18 +63,12 @@ pub(crate) struct ChecksState {
 impl ChecksState {
     async fn start(&mut self, admission: Admission, supervisor: &ActorRef<ChecksMessage>) {
         let Admission { number, tenant, request, part, progress, parent, reply } = admission;
-        let permit = Arc::clone(&self.shared.admission).try_acquire_owned().ok().filter(|_| !self.refusing);
-        let Some(permit) = permit else {
-            let why = if self.refusing { AdmissionRefusal::Stopping } else { AdmissionRefusal::Full };
-            record::check_refused(why);
-            let message = if self.refusing {
-                "the coordinator is stopping".to_owned()
-            } else {
-                let limit = self.shared.options.max_checks;
-                format!("{limit} checks run already, which is the limit; try again later")
-            };
-            let _ = reply.send(Err(Problem::new(Code::OVERLOADED, message)));
-            return;
+        let permit = match self.permit(&tenant) {
+            Ok(permit) => permit,
+            Err(problem) => {
+                let _ = reply.send(Err(problem));
+                return;
+            }
         };
         let deadline_ms =
             request.deadline_ms.unwrap_or_else(|| request.lane.unwrap_or_default().default_deadline_ms());
@@ -81,7 +77,7 @@ impl ChecksState {
             observed: Observed::begin(&request, &parent),
             shared: Arc::clone(&self.shared),
             number,
-            tenant,
+            tenant: tenant.clone(),
             request: Arc::new(request),
             part,
             progress,
@@ -90,7 +86,8 @@ impl ChecksState {
         };
         match Actor::spawn_linked(None, Check, (setup, reply), supervisor.get_cell()).await {
             Ok((actor, _)) => {
-                self.by_actor.insert(actor.get_id(), number);
+                self.places.take(&tenant);
+                self.by_actor.insert(actor.get_id(), (number, tenant));
                 self.running.insert(number, actor);
             }
             // The caller's reply is dropped with the check, which it reads as a failure.
@@ -98,9 +95,31 @@ impl ChecksState {
         }
     }
 
+    /// A place for a check of a tenant.
+    fn permit(&mut self, tenant: &SubjectToken) -> Result<OwnedSemaphorePermit, Problem> {
+        let limit = self.shared.options.max_checks;
+        let (why, message) = if self.refusing {
+            (AdmissionRefusal::Stopping, "the coordinator is stopping".to_owned())
+        } else if !self.places.may_take(tenant, Instant::now()) {
+            let message = "as many checks of this tenant run as may while others ask too; try again later";
+            (AdmissionRefusal::Full, message.to_owned())
+        } else {
+            match Arc::clone(&self.shared.admission).try_acquire_owned() {
+                Ok(permit) => return Ok(permit),
+                Err(_) => {
+                    let message = format!("{limit} checks run already, which is the limit; try again later");
+                    (AdmissionRefusal::Full, message)
+                }
+            }
+        };
+        record::check_refused(why);
+        Err(Problem::new(Code::OVERLOADED, message))
+    }
+
     fn ended(&mut self, who: ActorId) {
-        let Some(number) = self.by_actor.remove(&who) else { return };
+        let Some((number, tenant)) = self.by_actor.remove(&who) else { return };
         self.running.remove(&number);
+        self.places.leave(&tenant);
         // Both are told again of everything after a new start, so that a message into a gap is no loss.
         let _ = self.shared.router.send(RouterMessage::Forget(number));
         let _ = self.shared.dispatch.send(DispatchMessage::CheckGone(number));
@@ -143,6 +162,7 @@ impl Actor for Checks {
         let (router, dispatch) = (shared.router.generations(), shared.dispatch.generations());
         let watch = spawn_task(TaskKind::Generations, watch_parts(router, dispatch, myself));
         Ok(ChecksState {
+            places: Places::new(shared.options.max_checks, Instant::now()),
             shared,
             running: BTreeMap::new(),
             by_actor: BTreeMap::new(),

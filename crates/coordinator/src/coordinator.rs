@@ -64,9 +64,10 @@ impl Coordinator {
         options.detectors.validate()?;
         validate_policies(&options.policies)?;
         let health = HealthBoard::default();
-        let (router, dispatch) = (Handle::vacant(), Handle::vacant());
+        let (router, dispatch, me) = (Handle::vacant(), Handle::vacant(), Incarnation::random());
         let setup = DispatchSetup {
             bus: bus.clone(),
+            me,
             model: SubjectToken::from_name(&facts.id.revision),
             credit_tokens: options.credit_tokens,
             resend_after: options.resend_after,
@@ -83,7 +84,7 @@ impl Coordinator {
         };
         let admission = Arc::new(Semaphore::new(options.max_checks.min(Semaphore::MAX_PERMITS)));
         let shared = Arc::new(Shared {
-            me: Incarnation::random(),
+            me,
             model: SubjectToken::from_name(&facts.id.revision),
             facts,
             cache: Arc::new(ScoreCache::new(options.cache_bytes)),
@@ -92,7 +93,7 @@ impl Coordinator {
             dispatch: dispatch.clone(),
             admission,
         });
-        let (checks, for_checks, me) = (Handle::vacant(), Arc::clone(&shared), shared.me);
+        let (checks, for_checks) = (Handle::vacant(), Arc::clone(&shared));
         let for_router = dispatch.clone();
         let children = vec![
             ChildSpec::new("router", router.clone(), move || {

@@ -9,7 +9,7 @@ use crate::fleet::Fleet;
 use crate::simulation::{Bug, is_planted};
 use fair::FairQueue;
 use groundline_actors::{Credits, TaskKind, spawn_task};
-use groundline_bus::{BusState, CheckId, Job, JobBus, JobId, PublishError, Published};
+use groundline_bus::{BusState, CheckId, Incarnation, Job, JobBus, JobId, PublishError, Published};
 use groundline_telemetry::{PublishEnd, record};
 use groundline_types::{Code, Lane, Reason};
 #[cfg(test)]
@@ -18,6 +18,7 @@ pub(crate) use message::{DispatchMessage, DispatchSetup, Submission};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -266,9 +267,12 @@ impl<B: JobBus> DispatchState<B> {
     }
 
     /// Drops what nobody waits for. Credits of what is sent come back when the bus or a worker says that it is really gone.
-    fn forget(&mut self, is_gone: impl Fn(&JobId) -> bool) {
-        self.unqueue(&is_gone);
-        let ids = self.sent.keys().copied().filter(&is_gone).collect::<Vec<_>>();
+    fn forget(&mut self, gone: RangeInclusive<JobId>) {
+        // Said at the end of every check, and most have nothing left then: what others wait for is not walked through.
+        if self.queued.range(gone.clone()).next().is_some() {
+            self.unqueue(|id| gone.contains(id));
+        }
+        let ids = self.sent.range(gone).map(|(id, _)| *id).collect::<Vec<_>>();
         let checks = ids.iter().map(JobId::check_id).collect::<BTreeSet<_>>();
         for id in ids {
             if let Some(Sent { submission, .. }) = self.sent.remove(&id) {
@@ -318,8 +322,8 @@ impl<B: JobBus> Actor for Dispatch<B> {
         match message {
             DispatchMessage::Submit(submission) => state.submit(submission),
             DispatchMessage::Settled(id) => state.on_settled(id),
-            DispatchMessage::CheckGone(check) => state.forget(|id| id.check == check),
-            DispatchMessage::AllGone => state.forget(|_| true),
+            DispatchMessage::CheckGone(check) => state.forget(jobs_of(state.setup.me, check..=check)),
+            DispatchMessage::AllGone => state.forget(jobs_of(state.setup.me, 0..=u64::MAX)),
             DispatchMessage::Resend(id) => {
                 if let Some(sent) = state.sent.get_mut(&id) {
                     sent.is_suspect = true;
@@ -362,6 +366,12 @@ impl<B: JobBus> Actor for Dispatch<B> {
     ) -> Result<(), ActorProcessingErr> {
         Ok(())
     }
+}
+
+/// Every job of some checks.
+fn jobs_of(me: Incarnation, checks: RangeInclusive<u64>) -> RangeInclusive<JobId> {
+    let first = JobId { reply_to: me, check: *checks.start(), serial: 0 };
+    first..=JobId { reply_to: me, check: *checks.end(), serial: u32::MAX }
 }
 
 fn publish_end(published: &Result<Published, PublishError>) -> PublishEnd {

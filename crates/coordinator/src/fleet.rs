@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// A worker that has not been heard of for this long is gone. Workers announce themselves every second, and a word or two may
 /// get lost.
 const GONE_AFTER: Duration = Duration::from_secs(5);
-/// Tokens under way for each worker at least, so that a slow one has a next batch to prepare.
+/// Tokens under way for each worker at least, whatever it says it can hold: a usual job or two.
 const MIN_CREDIT_TOKENS_PER_WORKER: usize = 1024;
 
 /// All live workers together.
@@ -55,11 +55,12 @@ impl Roster {
         self.no_worker_since = if ready.is_empty() { self.no_worker_since.or(Some(now)) } else { None };
         let known = ready.iter().filter(|(_, presence)| presence.tokens_per_second > 0.0);
         let is_known = known.clone().next().is_some();
-        // One that has not run yet holds what it can, and soon says more.
+        // What it may hold keeps its device busy, so that less would only leave room unused. What is more waits at the bus, where
+        // nobody's turn is looked at. All who send to a worker share it.
         let of_worker = |presence: &Presence| {
             let queue = presence.tokens_per_second * self.target_queue.as_secs_f64();
-            let tokens = if queue > 0.0 { queue as usize } else { presence.capacity_tokens };
-            tokens.max(MIN_CREDIT_TOKENS_PER_WORKER)
+            let tokens = (queue as usize).max(presence.capacity_tokens).max(MIN_CREDIT_TOKENS_PER_WORKER);
+            tokens / presence.coordinators.max(1) as usize
         };
         let tokens = ready.iter().map(|(_, presence)| of_worker(presence)).sum();
         Fleet {
@@ -84,6 +85,7 @@ mod tests {
             capacity_tokens: 16_384,
             held_tokens: 0,
             tokens_per_second,
+            coordinators: 0,
         }
     }
 
@@ -100,7 +102,19 @@ mod tests {
         roster.note(presence("c", true, 0.0), now);
         roster.note(presence("d", false, 50_000.0), now);
         let fleet = roster.fleet(now);
-        assert_eq!((fleet.ready_workers, fleet.credit_tokens), (3, Some(20_000 + 1024 + 16_384)));
+        assert_eq!((fleet.ready_workers, fleet.credit_tokens), (3, Some(20_000 + 2 * 16_384)));
+        let tiny = Presence { capacity_tokens: 1, ..presence("b", true, 1.0) };
+        roster.note(tiny, now);
+        assert_eq!(roster.fleet(now).credit_tokens, Some(20_000 + 1024 + 16_384));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn coordinators_that_send_to_the_same_worker_share_it() {
+        let now = Instant::now();
+        let mut roster = Roster::new(Duration::from_secs(2), now);
+        roster.note(Presence { coordinators: 2, ..presence("a", true, 10_000.0) }, now);
+        roster.note(presence("b", true, 10_000.0), now);
+        assert_eq!(roster.fleet(now).credit_tokens, Some(10_000 + 20_000));
     }
 
     #[tokio::test(start_paused = true)]

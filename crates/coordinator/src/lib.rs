@@ -34,6 +34,7 @@ mod language;
 mod observer;
 mod options;
 mod panel;
+mod places;
 mod prepare;
 mod router;
 #[cfg(test)]

@@ -26,10 +26,11 @@ pub struct CoordinatorOptions {
     /// Estimated tokens of all checks' jobs under way at once. Workers' queues stay short, so that the order of work is decided
     /// here, where fairness is.
     ///
-    /// This bound holds while no worker says how fast it is; then it is what all of them get done in
-    /// [`CoordinatorOptions::target_queue`].
+    /// This bound holds while no worker says how fast it is; then it is what all of them hold at most, or get done in
+    /// [`CoordinatorOptions::target_queue`], whichever is more.
     pub credit_tokens: usize,
-    /// How long a job may wait behind others that are under way, when workers are as fast as they say.
+    /// How long a job may wait behind others that are under way, when workers are as fast as they say. Long enough to outlast
+    /// a slow answer of the broker; whoever comes next waits as long.
     pub target_queue: Duration,
     /// How long jobs wait for any worker to be there before they are given up with
     /// [`groundline_types::Code::NO_WORKER`]; `None`: until their deadline.
@@ -57,7 +58,7 @@ impl Default for CoordinatorOptions {
             max_checks: 64,
             window_jobs: 32,
             credit_tokens: 65_536,
-            target_queue: Duration::from_secs(2),
+            target_queue: Duration::from_millis(100),
             no_worker_timeout: None,
             resend_after: Duration::from_secs(10),
             max_attempts: 18,

@@ -1,5 +1,7 @@
 //! How much a worker holds, and how fast it is: pure.
 
+use groundline_bus::Incarnation;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Busy time after which what was measured before counts half.
@@ -16,6 +18,30 @@ pub(crate) struct Load {
     pub(crate) held_tokens: usize,
     /// Estimated tokens of jobs that it finishes in a second while its device is busy; 0 while that is not known.
     pub(crate) tokens_per_second: f64,
+    /// Coordinators whose jobs it received lately.
+    pub(crate) coordinators: u32,
+}
+
+/// How long a coordinator counts after its last job: longer than the pauses of one that is at work.
+const ACTIVE_FOR: Duration = Duration::from_secs(5);
+
+/// Who sends jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Callers {
+    heard: BTreeMap<Incarnation, Duration>,
+}
+
+impl Callers {
+    /// A job of a coordinator came.
+    pub(crate) fn note(&mut self, coordinator: Incarnation, now: Duration) {
+        self.heard.insert(coordinator, now);
+    }
+
+    /// Coordinators that sent something lately.
+    pub(crate) fn active(&mut self, now: Duration) -> u32 {
+        self.heard.retain(|_, heard| now.saturating_sub(*heard) < ACTIVE_FOR);
+        u32::try_from(self.heard.len()).unwrap_or(u32::MAX)
+    }
 }
 
 /// Measures how fast a worker is while its device is busy.
@@ -45,6 +71,17 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_coordinator_counts_for_some_seconds_after_its_last_job() {
+        let (mut callers, at) = (Callers::default(), Duration::from_secs);
+        let (one, other) = (Incarnation::random(), Incarnation::random());
+        assert_eq!(callers.active(at(0)), 0);
+        callers.note(one, at(1));
+        callers.note(other, at(3));
+        callers.note(one, at(4));
+        assert_eq!([at(5), at(8), at(9)].map(|now| callers.active(now)), [2, 1, 0]);
+    }
 
     #[test]
     fn idle_time_does_not_count_and_old_speed_fades() {

@@ -53,6 +53,7 @@ fn presence<B>(setup: &AnnouncerSetup<B>) -> Presence {
         capacity_tokens: setup.capacity_tokens,
         held_tokens: load.held_tokens,
         tokens_per_second: load.tokens_per_second,
+        coordinators: load.coordinators,
     }
 }
 

@@ -63,6 +63,7 @@ pub(crate) async fn workers_are_heard_by_who_asks_for_their_model<K: Backend>() 
         capacity_tokens: 8192,
         held_tokens: serial as usize,
         tokens_per_second: 0.5,
+        coordinators: 0,
     };
     let mut heard = bus.presences(&model).await.unwrap();
     let mut others = bus.presences(&SubjectToken::from_name("other")).await.unwrap();

@@ -188,6 +188,9 @@ pub struct Presence {
     /// 0 while it is not known.
     #[prost(double, tag = "8")]
     pub tokens_per_second: f64,
+    /// Coordinators whose jobs it received lately; 0 where it does not say.
+    #[prost(uint32, tag = "9")]
+    pub coordinators: u32,
 }
 /// A job that is not delivered any more.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

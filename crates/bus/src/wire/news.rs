@@ -25,6 +25,7 @@ pub(crate) fn encode_presence(presence: Presence) -> Bytes {
         capacity_tokens: presence.capacity_tokens as u64,
         held_tokens: presence.held_tokens as u64,
         tokens_per_second: presence.tokens_per_second,
+        coordinators: presence.coordinators,
     };
     message.encode_to_vec().into()
 }
@@ -43,5 +44,6 @@ pub(crate) fn decode_presence(message: Bytes) -> Result<Presence, WireError> {
         capacity_tokens: size("capacity_tokens", message.capacity_tokens)?,
         held_tokens: size("held_tokens", message.held_tokens)?,
         tokens_per_second: message.tokens_per_second,
+        coordinators: message.coordinators,
     })
 }

@@ -56,6 +56,7 @@ fn sample_presence() -> Presence {
         capacity_tokens: 8192,
         held_tokens: 100,
         tokens_per_second: 1234.5,
+        coordinators: 0,
     }
 }
 
@@ -175,6 +176,12 @@ fn names_that_are_no_tokens_and_fields_that_are_missing_are_refused() {
     assert_eq!(tenant, Err(WireError::OutOfRange { field: "tenant" }));
     assert_eq!(decoded(pb::Job { id: None, ..sample_message() }), Err(WireError::Missing { field: "id" }));
     assert_eq!(decoded(pb::Job { lane: 0, ..sample_message() }), Err(WireError::Missing { field: "lane" }));
+}
+
+#[test]
+fn a_worker_that_says_how_many_coordinators_share_it_is_understood() {
+    let shared = Presence { coordinators: 3, ..sample_presence() };
+    assert_eq!(decode_presence(encode_presence(shared.clone())).unwrap(), shared);
 }
 
 #[test]

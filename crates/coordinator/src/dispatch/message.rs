@@ -2,7 +2,7 @@
 
 use crate::check::CheckMessage;
 use crate::fleet::Fleet;
-use groundline_bus::{BusClosed, Job, JobId, PublishError, Published, SubjectToken};
+use groundline_bus::{BusClosed, Incarnation, Job, JobId, PublishError, Published, SubjectToken};
 use ractor::ActorRef;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub(crate) struct Submission {
 #[derive(Clone)]
 pub(crate) struct DispatchSetup<B> {
     pub(crate) bus: B,
+    /// Who asks, in every job.
+    pub(crate) me: Incarnation,
     /// Whose workers are told of cancelled checks.
     pub(crate) model: SubjectToken,
     pub(crate) credit_tokens: usize,

@@ -1,5 +1,5 @@
 use super::*;
-use groundline_bus::{Incarnation, JobTexts, LaneId, MemoryBus, SubjectToken};
+use groundline_bus::{JobTexts, LaneId, MemoryBus, SubjectToken};
 use groundline_types::{Lane, Work};
 use std::sync::Arc;
 
@@ -29,9 +29,10 @@ const COST_TOKENS: usize = 100;
 impl Stage {
     /// One with credits for one job at a time.
     async fn start() -> Self {
-        let bus = MemoryBus::default();
+        let (bus, me) = (MemoryBus::default(), Incarnation::random());
         let setup = DispatchSetup {
             bus: bus.clone(),
+            me,
             model: SubjectToken::from_name("m"),
             credit_tokens: COST_TOKENS,
             resend_after: Duration::from_secs(3600),
@@ -40,7 +41,7 @@ impl Stage {
         };
         let (dispatch, _) = Actor::spawn(None, Dispatch::new(), setup).await.unwrap();
         let (check, _) = Actor::spawn(None, Listener, ()).await.unwrap();
-        Self { bus, dispatch, check, me: Incarnation::random() }
+        Self { bus, dispatch, check, me }
     }
 
     fn submit(&self, check: u64) -> JobId {

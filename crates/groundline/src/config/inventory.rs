@@ -92,7 +92,7 @@ options! {
     "coordinator.max_checks": "checks", "checks that run at once; more are refused with GL2004";
     "coordinator.window_jobs": "jobs", "jobs of one check under way at once. One large check leaves room for others";
     "coordinator.credit_tokens": "tokens", "estimated tokens of all jobs under way at once. Few, so that the order of work is decided where fairness is";
-    "coordinator.target_queue_ms": "milliseconds", "how long a job may wait behind others that are under way, at the speed that workers say they have. Long enough that no worker runs dry, short enough that the order of work is decided where fairness is";
+    "coordinator.target_queue_ms": "milliseconds", "how long a job may wait behind others that are under way, at the speed that workers say they have; never less than what they hold. Long enough that no worker runs dry, short enough that the order of work is decided where fairness is";
     "coordinator.no_worker_timeout_ms": "milliseconds", "how long jobs wait for any worker to be there before their pairs count as unchecked; 0: until their deadline. A quick honest answer instead of a wait for nobody";
     "coordinator.resend_after_ms": "milliseconds", "how long nothing at all may be answered before unanswered jobs are sent again. A slow engine that still answers is no reason";
     "coordinator.max_attempts": "attempts", "how often a job is sent with nothing answered in between before its pairs count as unchecked";

@@ -7,7 +7,7 @@ use super::machine::{Closed, Item, Machine, Moment};
 use super::message::{BatcherMessage, BatcherSetup};
 use super::recent::RecentAnswers;
 use crate::device::{Batch, BatchResults, DeviceMessage, MAX_BATCHES};
-use crate::load::{Load, Meter};
+use crate::load::{Callers, Load, Meter};
 use groundline_actors::{Condition, OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::{CheckId, Delivery, JobAnswer, JobBus, JobResult};
 use groundline_inference::Encoded;
@@ -63,6 +63,7 @@ pub(crate) struct BatcherState<B> {
     exclusive: Option<Exclusive>,
     recent: RecentAnswers,
     meter: Meter,
+    callers: Callers,
     /// Estimated tokens of jobs finished since the meter was read.
     finished_tokens: usize,
     cancelled: BTreeSet<CheckId>,
@@ -85,7 +86,9 @@ impl<B: JobBus> BatcherState<B> {
     }
 
     fn on_delivered(&mut self, deliveries: Vec<Delivery>) {
+        let now = self.now();
         for delivery in deliveries {
+            self.callers.note(delivery.job().id.reply_to, now);
             let (id, attempt) = (delivery.job().id, delivery.job().attempt);
             let (lane, again) = (delivery.job().lane.lane, delivery.delivered() > 1);
             let received = |fate| record::job_received(lane, again, fate);
@@ -322,6 +325,7 @@ impl<B: JobBus> BatcherState<B> {
             takes_jobs: !self.is_draining,
             held_tokens: self.jobs.tokens(Lane::Online) + self.jobs.tokens(Lane::Bulk),
             tokens_per_second: self.meter.tokens_per_second(),
+            coordinators: self.callers.active(now),
         });
     }
 
@@ -363,6 +367,7 @@ impl<B: JobBus> Actor for Batcher<B> {
             exclusive: None,
             recent: RecentAnswers::default(),
             meter: Meter::default(),
+            callers: Callers::default(),
             finished_tokens: 0,
             cancelled: BTreeSet::new(),
             cancelled_order: VecDeque::new(),
