@@ -93,6 +93,11 @@ impl WorkerProcess {
         }
     }
 
+    /// Its number in the system.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it has ended.
     pub fn is_dead(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))

@@ -14,5 +14,6 @@ mod models;
 mod overload;
 mod policies;
 mod roles;
+mod soak;
 mod stop;
 mod telemetry;
