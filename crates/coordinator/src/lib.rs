@@ -27,7 +27,6 @@ mod cascade;
 mod check;
 mod checks;
 mod coordinator;
-mod counts;
 mod dispatch;
 mod fleet;
 mod key;

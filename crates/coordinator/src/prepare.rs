@@ -2,7 +2,6 @@
 
 use crate::CoordinatorOptions;
 use crate::cascade::{Plan, Stages};
-use crate::counts::RememberedCounts;
 use crate::key::KeyMaker;
 use crate::language;
 use crate::panel::Panel;
@@ -83,8 +82,6 @@ pub(crate) fn prepare(
     if asked.part.as_ref().is_some_and(|part| part.first_stage_alone) {
         plan = plan.first_alone();
     }
-    let counter: Arc<dyn CountTokens> = Arc::new(RememberedCounts::new(Arc::clone(&model.counter)));
-    let model = &ModelFacts { counter, ..model.clone() };
     let claims = asked.claims();
     let (mut window_tokens, mut refused) = window_beside(&claims, model);
     if let Some(part) = &asked.part {

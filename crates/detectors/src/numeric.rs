@@ -30,8 +30,7 @@ use groundline_types::{
 };
 use passage::Passage;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Nearest evidence sentences that a value may conflict with.
 const CONFLICT_ROWS: usize = 5;
@@ -44,8 +43,6 @@ const SHOWN_VALUES: usize = 3;
 #[derive(Debug)]
 pub(crate) struct Numeric {
     options: DetectorOptions,
-    /// Found when the work was planned, which takes as long as the work itself; the address says of which check.
-    planned: OnceLock<(usize, Layout, Vec<Suspect>)>,
     run: Option<Run>,
 }
 
@@ -72,7 +69,7 @@ struct Suspect {
 
 impl Numeric {
     pub(crate) fn new(options: &DetectorOptions) -> Self {
-        Self { options: options.clone(), planned: OnceLock::new(), run: None }
+        Self { options: options.clone(), run: None }
     }
 
     fn next(&mut self) -> Next {
@@ -90,20 +87,14 @@ impl Detector for Numeric {
     }
 
     fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
-        let items =
-            |suspects: &[Suspect]| suspects.iter().map(|suspect| suspect.near.len().min(CONFLICT_ROWS)).sum();
-        let (address, _, suspects) = self.planned.get_or_init(|| {
-            let (layout, suspects) = suspects_of(check, facts);
-            (address_of(check), layout, suspects)
-        });
-        if *address == address_of(check) { items(suspects) } else { items(&suspects_of(check, facts).1) }
+        let layout = Layout::new(check, facts);
+        let suspects = Evidence::new(check, &layout).suspects();
+        suspects.iter().map(|suspect| suspect.near.len().min(CONFLICT_ROWS)).sum()
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
-        let (layout, suspects) = match self.planned.take() {
-            Some((address, layout, suspects)) if address == address_of(check) => (layout, suspects),
-            _ => suspects_of(check, facts),
-        };
+        let layout = Layout::new(check, facts);
+        let suspects = Evidence::new(check, &layout).suspects();
         self.run = Some(Run { check: check.clone(), labels: facts.labels, layout, suspects, asked: 0 });
         self.next()
     }
@@ -114,17 +105,6 @@ impl Detector for Numeric {
         }
         self.next()
     }
-}
-
-fn suspects_of(check: &PreparedCheck, facts: &ModelFacts) -> (Layout, Vec<Suspect>) {
-    let layout = Layout::new(check, facts);
-    let suspects = Evidence::new(check, &layout).suspects();
-    (layout, suspects)
-}
-
-/// Names a check for as long as it lives, which is as long as its detectors.
-fn address_of(check: &PreparedCheck) -> usize {
-    std::ptr::from_ref(check).addr()
 }
 
 impl Run {
@@ -160,9 +140,9 @@ impl Run {
         let evidence = Evidence::bare(&self.check, &self.layout);
         let mut found: Vec<_> =
             self.layout.columns.iter().map(|_| Some(Outcome::Scored(ClaimFinding::default()))).collect();
-        let (mut conflicts, mut passages) = (BTreeMap::new(), BTreeMap::new());
+        let mut conflicts = BTreeMap::new();
         for suspect in &self.suspects {
-            let in_claim = evidence.conflicts(suspect, &mut passages);
+            let in_claim = evidence.conflicts(suspect);
             found[suspect.column] = Some(Outcome::Scored(evidence.finding(in_claim.iter())));
             conflicts.insert(self.layout.columns[suspect.column], in_claim);
         }
@@ -240,18 +220,15 @@ impl<'a> Evidence<'a> {
     }
 
     /// The values of a claim that conflict with evidence near it.
-    fn conflicts(&self, suspect: &Suspect, passages: &mut BTreeMap<usize, Rc<Passage>>) -> Vec<Conflicting> {
+    fn conflicts(&self, suspect: &Suspect) -> Vec<Conflicting> {
         let passage = self.claim(suspect.column);
-        // Most rows are near to more than one claim, and taking one apart is most of the work.
-        let mut of_row =
-            |row: usize| Rc::clone(passages.entry(row).or_insert_with(|| Rc::new(self.passage(row))));
         let rows: Vec<NearRow> = suspect
             .near
             .iter()
             .enumerate()
             .map(|(at, row)| NearRow {
                 row: *row,
-                passage: of_row(*row),
+                passage: self.passage(*row),
                 entails: suspect.entailing.get(at).copied().unwrap_or(false),
             })
             .collect();
@@ -332,7 +309,7 @@ impl<'a> Evidence<'a> {
 /// An evidence sentence near a claim.
 struct NearRow {
     row: usize,
-    passage: Rc<Passage>,
+    passage: Passage,
     /// Whether the model takes it to entail the claim.
     entails: bool,
 }

@@ -11,10 +11,10 @@ use crate::observer::{Progress, Stage};
 use crate::panel::Panel;
 use crate::prepare::{Asked, Prepared, prepare};
 use crate::router::RouterMessage;
-use groundline_actors::{OwnedTask, TaskKind, run_computing, spawn_task};
+use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
 use groundline_telemetry::SpanName;
-use groundline_types::{CheckRequest, Code, Note, Problem, Reason, Score, Timings, Usage, Work};
+use groundline_types::{Code, Note, Problem, Reason, Score, Timings, Usage, Work};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,6 @@ use tokio::time::Instant;
 
 /// What detectors need for each planned item to finish once nothing more is scored; the answer is begun that much earlier.
 const FINISH_TIME_PER_ITEM: Duration = Duration::from_micros(1);
-/// A request of so many bytes of text is split, and its pairs are planned, in some hundred microseconds.
-const SHORT_BYTES: usize = 4096;
 /// The least that is kept for making the verdict.
 const MIN_FINISH_TIME: Duration = Duration::from_millis(2);
 
@@ -47,8 +45,6 @@ pub(crate) struct CheckState {
     began: Instant,
     prepared: Instant,
     deadline_timer: Option<OwnedTask>,
-    /// Whether its texts are so short that nothing it computes takes long.
-    is_short: bool,
 }
 
 impl CheckState {
@@ -120,11 +116,11 @@ impl CheckState {
         self.setup.observed.part(SpanName::Prepare);
         let shared = Arc::clone(&self.setup.shared);
         let asked = Asked { request: Arc::clone(&self.setup.request), part: self.setup.part.clone() };
-        let (tenant, myself, is_short) = (self.setup.tenant.clone(), self.myself.clone(), self.is_short);
+        let (tenant, myself) = (self.setup.tenant.clone(), self.myself.clone());
         let work =
             self.counted(move || prepare(&asked, &shared.facts, &tenant, &shared.options).map(Box::new));
         let task = async move {
-            let prepared = run_computing(TaskKind::Prepare, is_short, work).await;
+            let prepared = run_blocking(TaskKind::Prepare, work).await;
             let _ = myself.send_message(CheckMessage::Prepared(prepared));
         };
         spawn_task(TaskKind::Prepare, task).detach();
@@ -169,9 +165,9 @@ impl CheckState {
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
         self.setup.observed.part(SpanName::Detect);
         let work = self.counted(move || Box::new(take_turn(panel, &ground, turn)));
-        let (myself, is_short) = (self.myself.clone(), self.is_short);
+        let myself = self.myself.clone();
         let task = async move {
-            let turned = run_computing(TaskKind::Detect, is_short, work).await;
+            let turned = run_blocking(TaskKind::Detect, work).await;
             let _ = myself.send_message(CheckMessage::Turned(turned));
         };
         spawn_task(TaskKind::Detect, task).detach();
@@ -271,9 +267,8 @@ impl CheckState {
             context.timings.total_ms = ms(began.elapsed());
             Box::new(assemble(&ground.check, reports, &ground.facts, &shared.options, context))
         });
-        let is_short = self.is_short;
         let task = async move {
-            let result = run_computing(TaskKind::Decide, is_short, work).await;
+            let result = run_blocking(TaskKind::Decide, work).await;
             let _ = myself.send_message(CheckMessage::Concluded(result));
         };
         spawn_task(TaskKind::Decide, task).detach();
@@ -298,12 +293,6 @@ impl CheckState {
     }
 }
 
-fn is_short(request: &CheckRequest) -> bool {
-    let sources = request.sources.iter().map(|source| source.text.len()).sum::<usize>();
-    let history = request.history.iter().map(|turn| turn.content.len()).sum::<usize>();
-    request.response.len() + sources + history <= SHORT_BYTES
-}
-
 fn broken(what: &str) -> Event {
     Event::Broken(Problem::new(Code::INTERNAL, format!("{what} failed; this is a bug")))
 }
@@ -324,7 +313,6 @@ impl Actor for Check {
             machine: State::new(setup.shared.options.window_jobs),
             leads: Leads::new(Arc::clone(&setup.shared.cache)),
             reply: Some(reply),
-            is_short: is_short(&setup.request),
             setup,
             myself,
             ground: None,
