@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 /// A stable code of an error or note; its meaning never changes, and each has a page `docs/errors/<code>.md`.
 ///
-/// `GL1xxx` input, `GL2xxx` internal, `GL3xxx` bus, `GL4xxx` model and device,
+/// `GL1xxx` input, `GL2xxx` internal, `GL3xxx` bus, `GL4xxx` model and device, `GL5xxx` the judge,
 /// `GL6xxx` the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -95,6 +95,34 @@ codes! {
     FOREIGN_BACKBONE = "GL4009";
     /// The device that scores is lost for this process: its driver answers nothing any more.
     DEVICE_LOST = "GL4010";
+    /// The options of the judge are invalid.
+    JUDGE_OPTIONS = "GL5001";
+    /// The judge's backend rejects the request: its credentials, its model name or its parameters.
+    JUDGE_REJECTED = "GL5002";
+    /// The judge's backend cannot be reached, breaks off, or fails, also after retries.
+    JUDGE_UNAVAILABLE = "GL5003";
+    /// The deadline of a question to the judge passed.
+    JUDGE_DEADLINE = "GL5004";
+    /// The judge's backend, or our own limit for it, lets no more calls through for now.
+    JUDGE_LIMITED = "GL5005";
+    /// The judge's budget of tokens or money is spent.
+    JUDGE_BUDGET = "GL5006";
+    /// The judge failed too often in a row and is left alone for a while.
+    JUDGE_BREAKER_OPEN = "GL5007";
+    /// The judge refused to answer.
+    JUDGE_REFUSED = "GL5008";
+    /// The judge's answer cannot be read: empty, cut off, endless, or not what was asked for.
+    JUDGE_UNREADABLE = "GL5009";
+    /// A text is longer than the judge is asked to read at once.
+    JUDGE_TEXT_TOO_LONG = "GL5010";
+    /// The judge took a text apart into facts that are not traceable to it.
+    JUDGE_UNTRACEABLE = "GL5011";
+    /// The judge is of the same model family as the generator.
+    JUDGE_SAME_FAMILY = "GL5012";
+    /// There is nothing to judge: a text is empty, only punctuation, or only an opening phrase.
+    JUDGE_NOTHING_TO_JUDGE = "GL5013";
+    /// The judge's votes do not agree.
+    JUDGE_DISAGREES = "GL5014";
     /// Credentials are missing, unknown or expired.
     UNAUTHENTICATED = "GL6001";
     /// The credentials do not allow this.
@@ -140,6 +168,14 @@ impl Code {
                 | Code::STREAM_STOPPED
                 | Code::BROKER_UNSUITABLE
                 | Code::BROKER_DENIED
+                | Code::JUDGE_OPTIONS
+                | Code::JUDGE_REJECTED
+                | Code::JUDGE_DEADLINE
+                | Code::JUDGE_LIMITED
+                | Code::JUDGE_BUDGET
+                | Code::JUDGE_TEXT_TOO_LONG
+                | Code::JUDGE_SAME_FAMILY
+                | Code::JUDGE_NOTHING_TO_JUDGE
         );
         let by_caller = by_caller || ["GL1", "GL4", "GL6"].iter().any(|kind| self.0.starts_with(kind));
         if by_caller { 2 } else { 70 }
@@ -189,9 +225,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_faults_of_groundline_itself_end_as_internal_errors() {
+    fn only_faults_of_groundline_its_broker_and_its_judge_end_as_internal_errors() {
         let internal = Code::ALL.iter().filter(|code| code.exit_status() == 70).map(|code| code.as_str());
-        assert_eq!(internal.collect::<Vec<_>>(), ["GL2001", "GL3001", "GL3002", "GL3003", "GL3010"]);
+        let expected = [
+            "GL2001", "GL3001", "GL3002", "GL3003", "GL3010", "GL5003", "GL5007", "GL5008", "GL5009",
+            "GL5011", "GL5014",
+        ];
+        assert_eq!(internal.collect::<Vec<_>>(), expected);
     }
 
     #[test]
