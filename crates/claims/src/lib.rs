@@ -10,7 +10,8 @@
 //!
 //! [`settled_claims`] reads a text that is still being written, and gives what no continuation can change.
 //!
-//! [`values`] gives numbers and dates in normal form, [`find_names`] the names, for comparing a claim with its evidence.
+//! [`values`] gives numbers and dates in normal form, [`find_names`] the names, for comparing a claim with its evidence, and
+//! [`find_hedge`] tells where a sentence of a source only says that something may be so, or is disputed.
 //!
 //! How it works: `markdown` finds blocks of text and keeps, for each, a map from the clean text to the original (`mapped`);
 //! `sentences` cuts a block's clean text; `kind` says what each piece is; `facts` takes statements apart. All of it is linear
@@ -22,6 +23,7 @@
 
 mod abbreviations;
 mod facts;
+mod hedge;
 mod kind;
 mod lookup;
 mod mapped;
@@ -31,5 +33,6 @@ mod sentences;
 mod split;
 pub mod values;
 
+pub use hedge::{Hedge, HedgeKind, find_hedge};
 pub use names::{Name, find_names};
 pub use split::{Sentence, SplitOptions, settled_claims, split_response, split_source};
