@@ -1,0 +1,128 @@
+//! Finds out what a backend can do, with a few tiny questions.
+//!
+//! Compatible servers drop or refuse fields without a word, so each feature is tried and its effect looked for: a schema by whether
+//! the answer obeys it, log probabilities by whether they are there, `n` by the number of choices. What a server refuses in one
+//! form is tried in the next.
+
+#[cfg(test)]
+mod tests;
+
+use crate::backend::{Backend, CallFailure};
+use crate::judge::Asking;
+use crate::parse::{Found, find_answer};
+use crate::wire::{AnswerSchema, ChatReply, ChatRequest};
+use crate::{AnswerFormat, Capabilities, TokenLimitField};
+use groundline_types::{Code, Problem};
+use serde::Deserialize;
+use serde_json::json;
+
+/// Tokens of an answer: enough for the object, few enough to be quick.
+const PROBE_TOKENS: u32 = 48;
+/// Temperature with two choices: some backends refuse `n` at 0.
+const CHOICE_TEMPERATURE: f64 = 0.7;
+
+/// A question that no prompt asks for JSON, so that only a schema can bring it.
+const PLAIN: &str = "Reply with the word blue.";
+const AS_JSON: &str = r#"Reply with this JSON object and nothing else: {"colour": "blue"}"#;
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Colour {
+    colour: String,
+}
+
+/// Asks a backend what it can do.
+///
+/// # Errors
+///
+/// Why the backend does not answer the simplest question.
+pub(crate) async fn probe(backend: &Backend, asking: &mut Asking) -> Result<Capabilities, Problem> {
+    let mut can = basics(backend, asking).await?;
+    for format in [AnswerFormat::SchemaNested, AnswerFormat::SchemaFlat, AnswerFormat::JsonObject] {
+        let tried = Capabilities { answer_format: format, ..can };
+        // Plain JSON has no schema to hold to: the prompt must ask for it, and backends insist on the word.
+        let text = if format == AnswerFormat::JsonObject { AS_JSON } else { PLAIN };
+        let request = ChatRequest { schema: Some(schema()), ..question(text) };
+        let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+        if reply.is_some_and(|reply| obeys(&reply)) {
+            can = tried;
+            break;
+        }
+    }
+    let tried = Capabilities { logprobs: true, ..can };
+    let request = ChatRequest { wants_logprobs: true, ..question(PLAIN) };
+    let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+    can.logprobs = reply.is_some_and(|reply| has_logprobs(&reply));
+
+    let tried = Capabilities { seed: true, ..can };
+    let request = ChatRequest { seed: Some(1), ..question(PLAIN) };
+    let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+    can.seed = reply.is_some();
+
+    let tried = Capabilities { n: true, ..can };
+    let request = ChatRequest { n: 2, temperature: CHOICE_TEMPERATURE, ..question(PLAIN) };
+    let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+    can.n = reply.is_some_and(|reply| reply.choices.len() == 2);
+    tracing::info!(
+        format = ?can.answer_format,
+        logprobs = can.logprobs,
+        seed = can.seed,
+        n = can.n,
+        calls = asking.usage.calls,
+        "judge's backend is probed"
+    );
+    Ok(can)
+}
+
+/// What every question needs: an answer at all, with a field for its length and a temperature that the backend takes.
+async fn basics(backend: &Backend, asking: &mut Asking) -> Result<Capabilities, Problem> {
+    let mut refused = None;
+    for token_limit in [TokenLimitField::MaxTokens, TokenLimitField::MaxCompletionTokens] {
+        for temperature in [true, false] {
+            let tried = Capabilities { token_limit, temperature, ..Capabilities::default() };
+            match backend.call(&question(PLAIN), &tried, asking.deadline, &mut asking.usage).await {
+                Ok(_) => return Ok(tried),
+                Err(failure) if failure.is_rejection => refused = refused.or(Some(failure.problem)),
+                Err(failure) => return Err(failure.problem),
+            }
+        }
+    }
+    // Four tries were refused, so there is a reason.
+    Err(refused.unwrap_or_else(|| Problem::new(Code::INTERNAL, "a probe ended without a reason")))
+}
+
+/// Whether a feature brought an answer: a refusal, or an answer that makes no sense, means that it is not there. Anything else
+/// says nothing about it.
+fn optional(reply: Result<ChatReply, CallFailure>) -> Result<Option<ChatReply>, Problem> {
+    match reply {
+        Ok(reply) => Ok(Some(reply)),
+        Err(failure) if failure.is_rejection || failure.problem.code == Code::JUDGE_UNREADABLE => Ok(None),
+        Err(failure) => Err(failure.problem),
+    }
+}
+
+fn question(text: &str) -> ChatRequest {
+    ChatRequest::new(None, text.to_owned(), PROBE_TOKENS)
+}
+
+fn schema() -> AnswerSchema {
+    AnswerSchema {
+        name: "colour",
+        schema: json!({
+            "type": "object",
+            "properties": {"colour": {"type": "string", "enum": ["red", "green", "blue"]}},
+            "required": ["colour"],
+            "additionalProperties": false,
+        }),
+    }
+}
+
+fn obeys(reply: &ChatReply) -> bool {
+    let answer = reply.choices.first().map(|choice| find_answer::<Colour>(&choice.text, "colour"));
+    matches!(answer, Some(Found::Answer(..)))
+}
+
+fn has_logprobs(reply: &ChatReply) -> bool {
+    let tokens = reply.choices.first().map(|choice| choice.tokens.as_slice()).unwrap_or_default();
+    tokens.first().is_some_and(|token| token.alternatives.len() > 1)
+}
