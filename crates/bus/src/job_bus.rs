@@ -1,12 +1,12 @@
 //! What every backend can do.
 
 use crate::{
-    BusClosed, CheckId, Delivery, Incarnation, Job, JobId, JobResult, LaneId, Presence, PresenceStream,
-    PublishError, SubjectToken,
+    BusClosed, CancelStream, CheckId, Delivery, Incarnation, Job, JobId, JobResult, LaneId, Presence,
+    PresenceStream, PublishError, ResultStream, SubjectToken,
 };
 use std::future::Future;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 /// Whether a published job is new to the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +36,6 @@ pub struct BusState {
     pub connected: bool,
     /// Grows with every connection; whoever holds a result stream subscribes again when it does.
     pub generation: u64,
-}
-
-impl BusState {
-    /// Waits for a connection that is newer than `generation`. False: the bus tells no state any more.
-    pub async fn newer(state: &mut watch::Receiver<BusState>, generation: u64) -> bool {
-        state.wait_for(|now| now.generation > generation).await.is_ok()
-    }
 }
 
 /// A work queue for jobs and a way back for their results. Clones are the same connection.
@@ -93,40 +86,4 @@ pub trait JobBus: Clone + Send + Sync + 'static {
 
     /// Sends what is under way and closes the connection, for all clones of it.
     fn drain(self) -> impl Future<Output = Result<(), BusClosed>> + Send;
-}
-
-/// Results as they arrive.
-#[derive(Debug)]
-pub struct ResultStream {
-    receiver: mpsc::Receiver<JobResult>,
-}
-
-impl ResultStream {
-    /// A stream of what is sent to the other end of `receiver`.
-    pub fn new(receiver: mpsc::Receiver<JobResult>) -> Self {
-        Self { receiver }
-    }
-
-    /// The next result; `None` once the bus is closed or another stream took this one's place.
-    pub async fn next(&mut self) -> Option<JobResult> {
-        self.receiver.recv().await
-    }
-}
-
-/// Cancelled checks as they are told. Lossy: a reader that is too slow misses some.
-#[derive(Debug)]
-pub struct CancelStream {
-    receiver: mpsc::Receiver<CheckId>,
-}
-
-impl CancelStream {
-    /// A stream of what is sent to the other end of `receiver`.
-    pub fn new(receiver: mpsc::Receiver<CheckId>) -> Self {
-        Self { receiver }
-    }
-
-    /// The next check; `None` once the bus is closed.
-    pub async fn next(&mut self) -> Option<CheckId> {
-        self.receiver.recv().await
-    }
 }

@@ -22,6 +22,7 @@ mod delivery;
 mod error;
 mod job;
 mod job_bus;
+mod listen;
 mod memory;
 #[cfg(feature = "nats")]
 mod nats;
@@ -41,12 +42,13 @@ pub use job::{
     CheckId, Incarnation, Job, JobAnswer, JobId, JobItem, JobResult, JobTexts, LaneId, MAX_JOB_BYTES,
     MAX_JOB_ITEMS, TARGET_JOB_TOKENS,
 };
-pub use job_bus::{BusState, CancelStream, JobBus, Published, PullBudget, ResultStream};
+pub use job_bus::{BusState, JobBus, Published, PullBudget};
+pub use listen::{BusStream, CancelStream, PresenceStream, ResultStream, keep_listening};
 pub use memory::{MemoryBus, MemoryBusOptions, MemoryCheckQueue, MemoryCheckQueueOptions};
 #[cfg(feature = "nats")]
 pub use nats::{NatsBus, NatsCheckQueue, NatsStats};
 pub use nats_options::{NatsOptions, NatsStorage, Secret};
-pub use presence::{Presence, PresenceStream};
+pub use presence::Presence;
 #[cfg(feature = "sim")]
 pub use sim::{Dice, SimBus, SimFaults, SimNet};
 pub use token::SubjectToken;

@@ -1,7 +1,6 @@
 //! Who serves a model.
 
 use crate::SubjectToken;
-use tokio::sync::mpsc;
 
 /// What a worker says of itself, once a second while it lives.
 ///
@@ -26,22 +25,4 @@ pub struct Presence {
     pub tokens_per_second: f64,
     /// Coordinators whose jobs it received within the last seconds: they share what it can take. 0 where it does not say.
     pub coordinators: u32,
-}
-
-/// Presences as they arrive. Lossy: a reader that is too slow misses some.
-#[derive(Debug)]
-pub struct PresenceStream {
-    receiver: mpsc::Receiver<Presence>,
-}
-
-impl PresenceStream {
-    /// A stream of what is sent to the other end of `receiver`.
-    pub fn new(receiver: mpsc::Receiver<Presence>) -> Self {
-        Self { receiver }
-    }
-
-    /// The next one; `None` once the bus is closed.
-    pub async fn next(&mut self) -> Option<Presence> {
-        self.receiver.recv().await
-    }
 }

@@ -3,15 +3,11 @@
 use crate::check::CheckMessage;
 use crate::dispatch::DispatchMessage;
 use groundline_actors::{Handle, OwnedTask, TaskKind, spawn_task};
-use groundline_bus::{BusState, Incarnation, JobBus, JobResult};
+use groundline_bus::{Incarnation, JobBus, JobResult, keep_listening};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::time::Duration;
 use tokio::sync::oneshot;
-
-/// How long to wait before subscribing again after a stream that ended although the connection is the same.
-const RESUBSCRIBE_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) enum RouterMessage {
     /// Results of jobs of this check go there.
@@ -145,26 +141,15 @@ impl<B: JobBus> Actor for ResultRouter<B> {
 
 /// Reads results, and subscribes again with every new connection. Ends with the bus, or with the router.
 async fn read_results<B: JobBus>(bus: B, me: Incarnation, router: ActorRef<RouterMessage>) {
-    let mut state = bus.state();
-    loop {
-        let generation = state.borrow_and_update().generation;
-        let Ok(mut results) = bus.results(me).await else { break };
-        // A router that ended has ended this task as well, so a refusal needs no answer.
-        let _ = router.send_message(RouterMessage::Subscribed);
-        let ended_early = loop {
-            tokio::select! {
-                biased;
-                result = results.next() => match result {
-                    Some(result) => drop(router.send_message(RouterMessage::Result(result))),
-                    None => break true,
-                },
-                // A bus that tells no state any more is about to end its streams.
-                is_newer = BusState::newer(&mut state, generation) => break !is_newer,
-            }
-        };
-        if ended_early {
-            tokio::time::sleep(RESUBSCRIBE_WAIT).await;
+    // A router that ended has ended this task as well, so a refusal needs no answer.
+    let tell = |message| drop(router.send_message(message));
+    let open = async || {
+        let results = bus.results(me).await;
+        if results.is_ok() {
+            tell(RouterMessage::Subscribed);
         }
-    }
-    let _ = router.send_message(RouterMessage::Ended);
+        results
+    };
+    keep_listening(bus.state(), open, |result| tell(RouterMessage::Result(result))).await;
+    tell(RouterMessage::Ended);
 }

@@ -3,7 +3,7 @@
 use crate::dispatch::DispatchMessage;
 use crate::fleet::{Fleet, Roster};
 use groundline_actors::{Handle, OwnedTask, TaskKind, spawn_task};
-use groundline_bus::{BusState, JobBus, Presence, SubjectToken};
+use groundline_bus::{JobBus, Presence, SubjectToken, keep_listening};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -12,8 +12,6 @@ use tokio::time::Instant;
 
 /// How often the fleet is counted, and told to the dispatcher: one that was started again knows nothing.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
-/// How long to wait before listening again after a stream that ended although the connection is the same.
-const RESUBSCRIBE_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) enum WorkersMessage {
     /// A worker speaks.
@@ -69,7 +67,12 @@ impl<B: JobBus> Actor for Workers<B> {
         setup: WorkersSetup<B>,
     ) -> Result<WorkersState, ActorProcessingErr> {
         myself.send_interval(COUNT_INTERVAL, || WorkersMessage::Tick);
-        let reader = listen(setup.bus, setup.model, myself);
+        let (bus, model) = (setup.bus, setup.model);
+        let reader = async move {
+            // An actor that ended has ended this task as well.
+            let hand_on = |presence| drop(myself.send_message(WorkersMessage::Heard(presence)));
+            keep_listening(bus.state(), || bus.presences(&model), hand_on).await;
+        };
         Ok(WorkersState {
             roster: Roster::new(setup.target_queue, Instant::now()),
             dispatch: setup.dispatch,
@@ -104,31 +107,5 @@ impl<B: JobBus> Actor for Workers<B> {
         _state: &mut WorkersState,
     ) -> Result<(), ActorProcessingErr> {
         Ok(())
-    }
-}
-
-/// Listens anew with every new connection. Ends with the bus, or with the actor.
-async fn listen<B: JobBus>(bus: B, model: SubjectToken, workers: ActorRef<WorkersMessage>) {
-    let mut state = bus.state();
-    loop {
-        let generation = state.borrow_and_update().generation;
-        let Ok(mut presences) = bus.presences(&model).await else { return };
-        loop {
-            tokio::select! {
-                biased;
-                heard = presences.next() => match heard {
-                    // An actor that ended has ended this task as well.
-                    Some(presence) => drop(workers.send_message(WorkersMessage::Heard(presence))),
-                    None => {
-                        tokio::time::sleep(RESUBSCRIBE_WAIT).await;
-                        break;
-                    }
-                },
-                is_newer = BusState::newer(&mut state, generation) => match is_newer {
-                    true => break,
-                    false => return,
-                },
-            }
-        }
     }
 }

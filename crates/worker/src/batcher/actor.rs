@@ -1,20 +1,23 @@
 //! The shell around the pure machine: messages in, effects out.
 
-use super::cancellations::read_cancellations;
+mod feed;
+
+use super::cancellations::{CancelledChecks, read_cancellations};
 use super::intake::{Arrival, Intake, Stance, intake};
 use super::jobs::{Finished, Jobs};
-use super::machine::{Closed, Item, Machine, Moment};
+use super::machine::{Item, Machine, Moment};
 use super::message::{BatcherMessage, BatcherSetup};
 use super::recent::RecentAnswers;
-use crate::device::{Batch, BatchResults, DeviceMessage, MAX_BATCHES};
+use crate::device::MAX_BATCHES;
 use crate::load::{Callers, Load, Meter};
+use feed::AtDevice;
 use groundline_actors::{Condition, OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::{CheckId, Delivery, JobAnswer, JobBus, JobResult};
 use groundline_inference::Encoded;
-use groundline_telemetry::{ActiveSpan, DeliveryFate, SpanKey, SpanName, record};
+use groundline_telemetry::{DeliveryFate, record};
 use groundline_types::{Code, Lane, Outcome, Problem, Reason, Score};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,9 +26,6 @@ use tokio::time::Instant;
 
 /// Share of what a worker may hold that bulk jobs get while online jobs are held, in percent.
 const BULK_ROOM_PERCENT: usize = 10;
-
-/// Cancelled checks that are remembered, for jobs of theirs that come later.
-const MAX_REMEMBERED_CANCELS: usize = 1024;
 
 pub(crate) struct Batcher<B>(PhantomData<fn() -> B>);
 
@@ -66,18 +66,9 @@ pub(crate) struct BatcherState<B> {
     callers: Callers,
     /// Estimated tokens of jobs finished since the meter was read.
     finished_tokens: usize,
-    cancelled: BTreeSet<CheckId>,
-    cancelled_order: VecDeque<CheckId>,
+    cancelled: CancelledChecks,
     /// Brings word of cancelled checks; ends with the actor.
     _cancellations: OwnedTask,
-}
-
-/// A batch at the device.
-struct AtDevice {
-    /// The (job, item) of each of its places.
-    places: Vec<(u64, usize)>,
-    /// Ends with the batch.
-    _span: ActiveSpan,
 }
 
 impl<B: JobBus> BatcherState<B> {
@@ -95,7 +86,7 @@ impl<B: JobBus> BatcherState<B> {
             let arrival = Arrival {
                 items: delivery.job().texts.len(),
                 delivered: delivery.delivered(),
-                is_cancelled: self.cancelled.contains(&id.check_id()),
+                is_cancelled: self.cancelled.contains(id.check_id()),
                 recent: self.recent.get(id),
             };
             let result = |answer| JobResult { id, attempt, answer };
@@ -175,15 +166,6 @@ impl<B: JobBus> BatcherState<B> {
         }
     }
 
-    fn on_scored(&mut self, results: BatchResults) {
-        let batch = self.at_device.remove(&results.batch);
-        let places = batch.map(|batch| batch.places).unwrap_or_default();
-        for ((slot, index), result) in places.into_iter().zip(results.items) {
-            let outcome = result.map_or_else(|problem| Outcome::Failed(problem.into()), Outcome::Scored);
-            self.settle(slot, index, outcome);
-        }
-    }
-
     fn settle(&mut self, slot: u64, index: usize, outcome: Outcome<Score>) {
         if let Some(finished) = self.jobs.settle(slot, index, outcome) {
             self.recent.remember(&finished.result);
@@ -213,14 +195,7 @@ impl<B: JobBus> BatcherState<B> {
 
     /// Drops what has not begun of a check that is gone; its jobs are answered once what has begun is done.
     fn on_cancelled(&mut self, check: CheckId) {
-        if self.cancelled.insert(check) {
-            self.cancelled_order.push_back(check);
-        }
-        if self.cancelled_order.len() > MAX_REMEMBERED_CANCELS
-            && let Some(oldest) = self.cancelled_order.pop_front()
-        {
-            self.cancelled.remove(&oldest);
-        }
+        self.cancelled.insert(check);
         let slots = self.jobs.cancel(check);
         for item in self.machine.remove_jobs(|job| slots.contains(&job)) {
             self.settle(item.job, item.index, Outcome::Failed(cancelled()));
@@ -264,44 +239,6 @@ impl<B: JobBus> BatcherState<B> {
             let _ = reply.send(());
         }
         self.arm(now);
-    }
-
-    fn feed_device(&mut self, now: Moment) {
-        while self.at_device.len() < MAX_BATCHES {
-            let Some(closed) = self.machine.take(now, self.at_device.is_empty()) else { break };
-            record::batch_closed(closed.reason, closed.items.len(), closed.tokens, closed.longest_wait);
-            let span = self.batch_span(&closed);
-            let items = closed.items;
-            let (mut places, mut encoded) =
-                (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
-            for item in items {
-                if let Some(held) = self.jobs.get_mut(item.job) {
-                    held.is_started = true;
-                }
-                places.push((item.job, item.index));
-                encoded.push(item.payload);
-            }
-            let id = self.next_batch;
-            self.next_batch += 1;
-            // A device between two lives takes this actor down with it, and the bus delivers the jobs again.
-            let _ = self.setup.device.send(DeviceMessage::Run(Batch { id, items: encoded }));
-            self.at_device.insert(id, AtDevice { places, _span: span });
-        }
-        let condition = if self.jobs.is_empty() { Condition::Idle } else { Condition::Busy };
-        self.setup.health.report(condition);
-    }
-
-    /// A batch mixes the jobs of many checks: its span is linked to each of theirs.
-    fn batch_span(&self, closed: &Closed<Encoded>) -> ActiveSpan {
-        let jobs = closed.items.iter().filter_map(|item| self.jobs.get(item.job));
-        let span = ActiveSpan::start_linked(
-            SpanName::Batch,
-            jobs.filter_map(|held| held.delivery.job().trace.as_deref()),
-        );
-        span.set(SpanKey::BATCH_ITEMS, closed.items.len());
-        span.set(SpanKey::BATCH_TOKENS, closed.tokens);
-        span.set(SpanKey::BATCH_REASON, closed.reason.as_str());
-        span
     }
 
     fn publish_room(&self) {
@@ -369,8 +306,7 @@ impl<B: JobBus> Actor for Batcher<B> {
             meter: Meter::default(),
             callers: Callers::default(),
             finished_tokens: 0,
-            cancelled: BTreeSet::new(),
-            cancelled_order: VecDeque::new(),
+            cancelled: CancelledChecks::default(),
             machine: Machine::new(setup.limits),
             setup,
             myself,
