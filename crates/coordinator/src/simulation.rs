@@ -6,7 +6,8 @@
 //!
 //! What must hold, whatever happens ([`checker`]): every check is answered, refused or lost with its process; no answer comes after
 //! its deadline plus one tick; what is said of a sentence is what a cluster without faults says; coverage is never claimed that
-//! was not reached; in the end no credit is out and no job is left in the bus.
+//! was not reached; what was lost is made good, so that a check with enough time does not end at its deadline; in the end no credit
+//! is out and no job is left in the bus.
 
 mod checker;
 mod engine;

@@ -1,7 +1,7 @@
 //! What must hold of what callers saw.
 
 use super::load::{Nature, nature};
-use super::schedule::{Leave, PlannedCheck};
+use super::schedule::{CALM_FROM, Leave, PlannedCheck};
 use groundline_types::{CheckResult, Code, Problem, SentenceResult, SentenceStatus, Status, Timings};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -10,6 +10,9 @@ use tokio::time::Instant;
 
 /// How late an answer may be: what timers and messages of one instant take.
 const TICK: Duration = Duration::from_millis(10);
+
+/// What is lost is found and made good within this time, whoever waits behind it.
+const TIME_TO_RECOVER: Duration = Duration::from_secs(60);
 
 /// One check, and how it ended.
 #[derive(Debug, Clone)]
@@ -48,7 +51,9 @@ pub(super) fn check(records: &[Record], reference: &BTreeMap<usize, CheckResult>
         }
         match (&**answer, reference.get(&record.check.template)) {
             (Ok(result), Some(expected)) => {
-                compare(result, expected, &record.check).into_iter().for_each(say);
+                let mut wrong = compare(result, expected, &record.check);
+                wrong.extend(gave_up_early(result, &record.check));
+                wrong.into_iter().for_each(say);
             }
             (Ok(_), None) => say("nobody knows what the answer should be".to_owned()),
             (Err(problem), _) if is_fair(problem, &record.check) => {}
@@ -120,6 +125,22 @@ fn says_the_same(sentence: &SentenceResult, expected: &SentenceResult, support_a
     same_support && (support_alone || same_rest)
 }
 
+/// What was lost in the storm is found to be lost, and made good, once the storm is over: a check that has the time for that does
+/// not end at its deadline.
+fn gave_up_early(result: &CheckResult, check: &PlannedCheck) -> Option<String> {
+    let ended =
+        has_time_after_the_storm(check) && result.notes.iter().any(|note| note.code == Code::DEADLINE);
+    ended.then(|| "it ended at its deadline, long after everything worked again".to_owned())
+}
+
+/// Whether nothing but the network stood between a check and its answer, and it had time after the network worked again.
+fn has_time_after_the_storm(check: &PlannedCheck) -> bool {
+    check.leave.is_none()
+        && !check.may_fail
+        && nature(check.template) == Nature::Good
+        && check.at + check.deadline >= CALM_FROM + TIME_TO_RECOVER
+}
+
 /// Whether an answer to this check may have a note of this code.
 fn is_known(code: Code, check: &PlannedCheck) -> bool {
     match code {
@@ -133,14 +154,10 @@ fn is_known(code: Code, check: &PlannedCheck) -> bool {
 
 /// Whether a check that nothing stood in the way of in the end was answered in full: `None` where that is not to be expected.
 pub(super) fn is_whole(record: &Record) -> Option<bool> {
-    let (check, ending) = (&record.check, record.ending.as_ref().map(|(_, ending)| ending));
+    let ending = record.ending.as_ref().map(|(_, ending)| ending);
     let Some(Ending::Answered(_, answer)) = ending else { return None };
-    let is_expected = check.leave.is_none()
-        && !check.may_fail
-        && nature(check.template) == Nature::Good
-        && check.deadline >= Duration::from_secs(100);
     match &**answer {
-        Ok(result) if is_expected => Some(result.coverage == Some(1.0)),
+        Ok(result) if has_time_after_the_storm(&record.check) => Some(result.coverage == Some(1.0)),
         _ => None,
     }
 }

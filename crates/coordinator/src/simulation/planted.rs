@@ -11,6 +11,8 @@ pub(crate) enum Bug {
     WrongOrder,
     /// Credits of a job that nobody waits for are not given back.
     LeakCredits,
+    /// A job that is not answered is never sent again.
+    NeverResend,
     /// No timer ends a check.
     NoDeadline,
     /// Every answer says that everything was checked.

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Checks are submitted, and incidents happen, within this time.
 const STORM: Duration = Duration::from_secs(25);
+/// From here on the network loses and delays nothing, and everything that was cut off or ended is back.
+pub(super) const CALM_FROM: Duration = Duration::from_secs(50);
 const TENANTS: u64 = 3;
 
 /// A check that a caller will ask for.
@@ -99,7 +101,7 @@ impl Schedule {
         for _ in 0..dice.roll(6) {
             schedule.draw_incident(&mut dice);
         }
-        schedule.incidents.push((STORM * 2, Incident::Weather(SimFaults::default())));
+        schedule.incidents.push((CALM_FROM, Incident::Weather(SimFaults::default())));
         schedule.incidents.sort_by_key(|(at, _)| *at);
         schedule
     }

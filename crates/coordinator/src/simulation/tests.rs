@@ -65,6 +65,7 @@ fn planted_bugs_are_found() {
         (Bug::DoubleScore, "invariant C1"),
         (Bug::WrongOrder, "instead of"),
         (Bug::LeakCredits, "still has"),
+        (Bug::NeverResend, "long after everything worked again"),
         (Bug::NoDeadline, "after its deadline"),
         (Bug::ClaimCoverage, "invariant C6"),
     ];
