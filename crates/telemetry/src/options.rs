@@ -3,6 +3,7 @@
 use crate::tenant::DEFAULT_TENANT_LABELS;
 use groundline_types::{Code, Problem};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The section `[telemetry]` of the configuration. Units and reasons are in the inventory of options.
 ///
@@ -18,6 +19,9 @@ pub struct TelemetryOptions {
     /// Where traces, metrics and logs go by OTLP over gRPC, such as `http://collector:4317`. Empty:
     /// `OTEL_EXPORTER_OTLP_ENDPOINT`, or nowhere.
     pub otlp_endpoint: String,
+    /// PEM file of the authorities that may have signed the certificate of an endpoint at `https://`. Empty:
+    /// `OTEL_EXPORTER_OTLP_CERTIFICATE`, or the system's.
+    pub otlp_ca_file: PathBuf,
     /// `service.name`. Empty: `OTEL_SERVICE_NAME`, or `groundline` with the role.
     pub service_name: String,
     /// Share of traces that are kept, 0 to 1, where the caller brings no decision of its own.
@@ -36,6 +40,7 @@ impl Default for TelemetryOptions {
             log_filter: "info".to_owned(),
             log_format: LogFormat::Text,
             otlp_endpoint: String::new(),
+            otlp_ca_file: PathBuf::new(),
             service_name: String::new(),
             sample_ratio: 1.0,
             metrics_interval_ms: 0,

@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio_stream::wrappers::TcpListenerStream;
-use tonic::transport::Server;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
 /// A span that arrived.
@@ -80,6 +80,7 @@ type Shared = Arc<(Mutex<Received>, Condvar)>;
 #[derive(Debug)]
 pub struct OtlpSink {
     shared: Shared,
+    scheme: &'static str,
     address: SocketAddr,
     runtime: Option<Runtime>,
 }
@@ -90,6 +91,19 @@ impl OtlpSink {
     /// # Errors
     /// Where the system gives no port or no thread.
     pub fn start() -> io::Result<Self> {
+        Self::serve("http", Server::builder())
+    }
+
+    /// The same with TLS, with a certificate and its key as PEM.
+    ///
+    /// # Errors
+    /// As [`OtlpSink::start`], and where certificate and key cannot be used.
+    pub fn start_secure(certificate: &str, key: &str) -> io::Result<Self> {
+        let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
+        Self::serve("https", Server::builder().tls_config(tls).map_err(io::Error::other)?)
+    }
+
+    fn serve(scheme: &'static str, mut server: Server) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
@@ -101,19 +115,19 @@ impl OtlpSink {
         };
         let shared = Shared::default();
         let keep = Keep(Arc::clone(&shared));
-        let server = Server::builder()
+        let server = server
             .add_service(TraceServiceServer::new(keep.clone()))
             .add_service(MetricsServiceServer::new(keep.clone()))
             .add_service(LogsServiceServer::new(keep))
             .serve_with_incoming(TcpListenerStream::new(listener));
         // Ends with the runtime, which is its owner.
         drop(runtime.spawn(server));
-        Ok(Self { shared, address, runtime: Some(runtime) })
+        Ok(Self { shared, scheme, address, runtime: Some(runtime) })
     }
 
     /// Where it listens, as `telemetry.otlp_endpoint` has it.
     pub fn endpoint(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", self.scheme, self.address)
     }
 
     /// What has arrived.

@@ -109,7 +109,7 @@ options! {
     "nats.token": "text", "a token to log in with; empty: none. Better in the environment than in a file";
     "nats.user": "text", "name of a user, together with `password`; empty: none";
     "nats.password": "text", "password of `user`; empty: none. Better in the environment than in a file";
-    "nats.tls_ca_file": "path", "PEM file of the authorities that may have signed the broker's certificate, besides the system's; empty: none";
+    "nats.tls_ca_file": "path", "PEM file of the authorities that may have signed the broker's certificate; empty: the system's";
     "nats.tls_cert_file": "path", "PEM file of this client's certificate, with `tls_key_file`; empty: none";
     "nats.tls_key_file": "path", "PEM file of the key of `tls_cert_file`; empty: none";
     "nats.tls_required": "true or false", "whether to refuse a connection without TLS";
@@ -147,6 +147,7 @@ options! {
     "telemetry.log_filter": "level, or directives with commas between", "what the roles of a cluster log, such as `info,groundline_worker=debug`; RUST_LOG wins. Code that is not Groundline's never logs below `info`: network libraries would print what they send";
     "telemetry.log_format": "text or json", "how log lines look on standard error. Text for people; JSON where machines collect them";
     "telemetry.otlp_endpoint": "address, empty = OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere", "where traces, metrics and logs go by OTLP over gRPC, such as http://collector:4317. Nowhere, because nobody asked for it";
+    "telemetry.otlp_ca_file": "path, empty = OTEL_EXPORTER_OTLP_CERTIFICATE, else the system's authorities", "PEM file of the authorities that may have signed the certificate of an endpoint at https://";
     "telemetry.service_name": "name, empty = OTEL_SERVICE_NAME, else groundline and the role", "the name that traces and metrics carry as service.name";
     "telemetry.sample_ratio": "share, 0 to 1", "share of traces that are kept where the caller has not decided. All: a check has few spans, and a collector samples better";
     "telemetry.metrics_interval_ms": "milliseconds, 0 = OTEL_METRIC_EXPORT_INTERVAL, else 60,000", "time between two exports of metrics by OTLP; `/metrics` is always as of now";

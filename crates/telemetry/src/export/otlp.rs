@@ -4,11 +4,13 @@ use super::PrometheusText;
 use crate::options::TelemetryOptions;
 use groundline_types::{Code, Problem};
 use opentelemetry::KeyValue;
-use opentelemetry_otlp::{LogExporter, MetricExporter, SpanExporter, WithExportConfig};
+use opentelemetry_otlp::tonic_types::transport::{Certificate, ClientTlsConfig};
+use opentelemetry_otlp::{LogExporter, MetricExporter, SpanExporter, WithExportConfig, WithTonicConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::logs::SdkLoggerProvider;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A signal, as the standard variables name it.
@@ -37,15 +39,20 @@ pub(super) struct Destinations {
     traces: bool,
     metrics: bool,
     logs: bool,
+    /// Whether any of it is at `https://`.
+    is_secure: bool,
+    /// PEM file of the authorities to trust; `None`: the system's.
+    ca_file: Option<PathBuf>,
 }
 
 impl Destinations {
     /// As options and environment say.
     pub(super) fn of(options: &TelemetryOptions) -> Self {
-        Self::decide(&options.otlp_endpoint, |name| std::env::var(name).ok().filter(|text| !text.is_empty()))
+        Self::decide(options, |name| std::env::var(name).ok().filter(|text| !text.is_empty()))
     }
 
-    fn decide(endpoint: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
+    fn decide(options: &TelemetryOptions, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let endpoint = options.otlp_endpoint.as_str();
         let is_disabled = variable("OTEL_SDK_DISABLED").is_some_and(|text| text.eq_ignore_ascii_case("true"));
         let wants = |signal: Signal| {
             let is_none =
@@ -55,12 +62,37 @@ impl Destinations {
                 || variable(&format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.name())).is_some();
             is_named && !is_none && !is_disabled
         };
+        let for_signal = |signal: Signal| variable(&format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.name()));
+        let mut endpoints = [Signal::Traces, Signal::Metrics, Signal::Logs]
+            .into_iter()
+            .filter_map(for_signal)
+            .chain(variable("OTEL_EXPORTER_OTLP_ENDPOINT"))
+            .chain([endpoint.to_owned()]);
+        let ca_file = Some(options.otlp_ca_file.clone()).filter(|file| !file.as_os_str().is_empty());
         Self {
+            is_secure: endpoints.any(|endpoint| endpoint.starts_with("https://")),
+            ca_file: ca_file.or_else(|| variable("OTEL_EXPORTER_OTLP_CERTIFICATE").map(PathBuf::from)),
             endpoint: Some(endpoint.to_owned()).filter(|text| !text.is_empty()),
             traces: wants(Signal::Traces),
             metrics: wants(Signal::Metrics),
             logs: wants(Signal::Logs),
         }
+    }
+
+    /// How to trust a collector; `None` where none is at `https://`.
+    fn tls(&self) -> Result<Option<ClientTlsConfig>, Problem> {
+        if !self.is_secure {
+            return Ok(None);
+        }
+        let Some(file) = &self.ca_file else { return Ok(Some(ClientTlsConfig::new().with_enabled_roots())) };
+        let refuse = |why: String| {
+            Problem::new(Code::INVALID_CONFIG, format!("telemetry.otlp_ca_file {why}: {}", file.display()))
+        };
+        let pem = std::fs::read(file).map_err(|error| refuse(format!("cannot be read ({error})")))?;
+        if !String::from_utf8_lossy(&pem).contains("-----BEGIN CERTIFICATE-----") {
+            return Err(refuse("holds no certificate".to_owned()));
+        }
+        Ok(Some(ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem))))
     }
 }
 
@@ -77,6 +109,10 @@ macro_rules! exporter {
         let builder = <$exporter>::builder().with_tonic();
         let builder = match &$to.endpoint {
             Some(endpoint) => builder.with_endpoint(endpoint.clone()),
+            None => builder,
+        };
+        let builder = match $to.tls()? {
+            Some(tls) => builder.with_tls_config(tls),
             None => builder,
         };
         builder.build().map_err(|error| unusable(&error.to_string()))?

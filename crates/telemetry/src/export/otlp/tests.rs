@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::OtlpSink;
 use opentelemetry::logs::{LogRecord, Logger, LoggerProvider};
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry::trace::{Tracer, TracerProvider};
@@ -8,7 +9,8 @@ use std::sync::mpsc;
 fn decide(endpoint: &str, variables: &[(&str, &str)]) -> [bool; 3] {
     let find =
         |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-    let to = Destinations::decide(endpoint, find);
+    let options = TelemetryOptions { otlp_endpoint: endpoint.to_owned(), ..TelemetryOptions::default() };
+    let to = Destinations::decide(&options, find);
     [to.traces, to.metrics, to.logs]
 }
 
@@ -73,4 +75,39 @@ fn a_collector_that_is_gone_holds_nothing_up() {
 fn a_collector_that_never_answers_holds_nothing_up() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     overflow(format!("http://{}", silent.local_addr().unwrap()));
+}
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name)
+}
+
+/// Sends one span.
+fn send(options: &TelemetryOptions) -> Result<(), Problem> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let pipelines = {
+        let _entered = runtime.enter();
+        Pipelines::build(options, "test", &Destinations::of(options), &PrometheusText::default())?
+    };
+    drop(pipelines.tracer.as_ref().unwrap().tracer("test").start("secret"));
+    pipelines.shutdown(Duration::from_secs(5));
+    runtime.shutdown_background();
+    Ok(())
+}
+
+#[test]
+fn a_collector_with_tls_is_sent_to_where_its_authority_is_known() {
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    let sink = OtlpSink::start_secure(&read("tls_server.cert.pem"), &read("tls_server.key.pem")).unwrap();
+    let unknown = TelemetryOptions { otlp_endpoint: sink.endpoint(), ..TelemetryOptions::default() };
+    let known = TelemetryOptions { otlp_ca_file: file("tls_ca.pem"), ..unknown.clone() };
+    send(&unknown).unwrap();
+    assert_eq!(sink.received().spans, []);
+    send(&known).unwrap();
+    let received = sink.wait_for(Duration::from_secs(20), |received| !received.spans.is_empty());
+    assert_eq!(received.spans.iter().map(|span| span.name.as_str()).collect::<Vec<_>>(), ["secret"]);
+    for name in ["none.pem", "tls_server.key.pem"] {
+        let problem = send(&TelemetryOptions { otlp_ca_file: file(name), ..known.clone() }).unwrap_err();
+        assert_eq!(problem.code, Code::INVALID_CONFIG);
+        assert!(problem.message.contains("otlp_ca_file"), "{problem}");
+    }
 }
