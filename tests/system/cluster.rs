@@ -91,6 +91,21 @@ async fn a_broker_that_crashes_and_comes_back_loses_no_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_that_forgot_everything_gets_every_job_again() {
+    let mut server = NatsServer::start();
+    let _worker = WorkerProcess::start(&server, BATCH);
+    let (bus, coordinator) = coordinator(&server).await;
+    let load = Load::start(&coordinator, CALLERS);
+    sleep(Duration::from_secs(1)).await;
+    server.kill();
+    server.wipe();
+    server.restart();
+    sleep(Duration::from_secs(4)).await;
+    load.expect_all_whole().await;
+    expect_no_dead(&bus).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pair_that_kills_its_workers_costs_three_of_them_and_nothing_else() {
     let server = NatsServer::start();
     let (bus, coordinator) = coordinator(&server).await;

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a scenario that cannot go on has failed")]
 
 mod bad_input;
+mod broker;
 mod check;
 mod clock;
 mod cluster;

@@ -1,6 +1,6 @@
 //! The commands that serve, as an operator runs them: real processes, a real broker, plain HTTP.
 
-use groundline_testkit::NatsServer;
+use groundline_testkit::{NatsServer, NatsVersion};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -155,6 +155,41 @@ fn the_roles_of_a_cluster_answer_together_and_each_ends_well_when_told() {
     assert_eq!(doctor.status, 1, "{doctor:?}");
     let workers = doctor.json_lines().into_iter().find(|finding| finding["what"] == "workers").unwrap();
     assert_eq!(workers["health"], "ill", "{workers}");
+}
+
+/// Users as `deploy/nats.conf` has them: a worker may make no stream.
+const USERS: &str = r#"authorization { users: [
+    { user: gateway, password: secret },
+    { user: worker, password: secret, permissions: { publish: { deny: [
+        "$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "gl.v1.jobs.>"
+    ] } } }
+] }"#;
+
+#[test]
+fn a_worker_that_meets_a_fresh_broker_first_waits_for_the_gateway_that_prepares_it() {
+    let server = NatsServer::start_with(NatsVersion::of_tests(), USERS);
+    let nats = |user: &str| format!("nats://{user}:secret@127.0.0.1:{}", server.port());
+    let worker = Role::start(&["worker", "--nats", &nats("worker"), "--admin-listen", "127.0.0.1:0"]);
+    let (status, problem) = worker.get("/readyz");
+    assert_eq!(status, 503, "{problem}");
+    assert!(problem.to_string().contains("it lacks the streams"), "{problem}");
+    assert_eq!(worker.get("/livez").0, 200);
+    let gateway = Role::start(&[
+        "gateway",
+        "--nats",
+        &nats("gateway"),
+        "--listen",
+        "127.0.0.1:0",
+        "--admin-listen",
+        "",
+    ]);
+    let give_up = Instant::now() + PATIENCE;
+    while worker.get("/readyz").0 != 200 {
+        assert!(Instant::now() < give_up, "{:?}", worker.get("/readyz"));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (status, result) = gateway.post("/v1/check", &json!({"source": TEXT, "response": TEXT}));
+    assert_eq!((status, &result["verdict"]), (200, &json!("supported")), "{result}");
 }
 
 #[test]

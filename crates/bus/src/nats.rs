@@ -26,13 +26,14 @@ mod headers;
 mod janitor;
 mod known;
 mod listen;
+mod order;
 mod publish;
 mod pull;
 mod receive;
 mod subjects;
 mod topology;
 
-use crate::clock::{parse_utc_ms, wall_clock_ms};
+use crate::clock::wall_clock_ms;
 use crate::{
     BusClosed, BusState, CancelStream, CheckId, Delivery, Incarnation, Job, JobBus, JobId, JobResult, LaneId,
     NatsOptions, Presence, PresenceStream, PublishError, Published, PullBudget, ResultStream, SubjectToken,
@@ -44,20 +45,16 @@ use decide::Outgoing;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_types::Problem;
 use known::{CancelledChecks, Notes, PublishedJobs};
+use order::Order;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OnceCell, Semaphore, watch};
-use tokio::time::sleep;
 use topology::Wanted;
 
 /// How long a drain waits for decisions and for the connection, each.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
-/// From which difference on a wrong clock is worth a line in the log.
-const NOTABLE_CLOCK_DIFFERENCE_MS: u64 = 1000;
-/// Pause between two attempts to set the broker right after a reconnect.
-const ENSURE_PAUSE: Duration = Duration::from_millis(500);
 
 /// A [`JobBus`] on a NATS broker with JetStream. Clones are the same connection.
 #[derive(Debug, Clone)]
@@ -73,6 +70,7 @@ struct Shared {
     options: NatsOptions,
     /// What this process has made sure of, so that it is made sure of again after a reconnect.
     ensured: Mutex<BTreeMap<String, Wanted>>,
+    order: Order,
     published: PublishedJobs,
     cancelled: CancelledChecks,
     notes: Notes,
@@ -85,6 +83,8 @@ struct Shared {
     clock_ahead_ms: AtomicI64,
     /// Whether the broker lets this process publish no jobs, as it may a worker.
     may_not_publish: AtomicBool,
+    /// Whether the broker lets this process create no streams, as it may a worker.
+    may_not_create: AtomicBool,
     answers: OnceCell<Store>,
     bodies: checks::Bodies,
     closed: watch::Sender<bool>,
@@ -114,17 +114,24 @@ pub struct NatsStats {
 impl NatsBus {
     /// Connects, makes the streams what they should be, and keeps them so after every reconnect.
     ///
+    /// Where they are missing and this process may not make them, it waits for whoever may: [`NatsBus::trouble`] says so, and no
+    /// job goes in or out until then.
+    ///
     /// # Errors
     ///
     /// `GL1013` for options that cannot work, `GL3001` where the broker cannot be reached, `GL3004` where it is too old or its
-    /// streams are otherwise and may not be changed, `GL3005` where it refuses the credentials.
+    /// streams are otherwise and may not be changed, `GL3005` where it refuses the credentials, `GL3006` where its certificate is
+    /// not trusted.
     pub async fn connect(options: NatsOptions) -> Result<Self, Problem> {
         let connection = Connection::open(&options).await?;
         let unconfirmed = Semaphore::new(options.max_unconfirmed_jobs);
+        let streams = topology::streams(&options, connection.version).into_iter();
+        let ensured = streams.map(|wanted| (wanted.name(), wanted)).collect();
         let shared = Arc::new(Shared {
             connection,
             options,
-            ensured: Mutex::default(),
+            ensured: Mutex::new(ensured),
+            order: Order::default(),
             published: PublishedJobs::default(),
             cancelled: CancelledChecks::default(),
             notes: Notes::default(),
@@ -134,15 +141,13 @@ impl NatsBus {
             mean_job_tokens: AtomicU64::new(0),
             clock_ahead_ms: AtomicI64::new(0),
             may_not_publish: AtomicBool::new(false),
+            may_not_create: AtomicBool::new(false),
             answers: OnceCell::new(),
             bodies: checks::Bodies::default(),
             closed: watch::Sender::new(false),
         });
-        for wanted in topology::streams(&shared.options, shared.connection.version) {
-            shared.ensure(wanted).await?;
-        }
-        shared.compare_clocks().await;
-        let mut tasks = vec![spawn_task(TaskKind::Keep, keep_topology(Arc::downgrade(&shared)))];
+        shared.set_right_at_start().await?;
+        let mut tasks = vec![spawn_task(TaskKind::Keep, order::keep(Arc::downgrade(&shared)))];
         if shared.options.runs_janitor {
             for stream in [subjects::JOBS_STREAM, subjects::CHECKS_STREAM] {
                 tasks.push(spawn_task(TaskKind::Janitor, janitor::tend(Arc::clone(&shared), stream)));
@@ -154,6 +159,11 @@ impl NatsBus {
     /// Version of the broker, such as `2.12.1`.
     pub fn server_version(&self) -> String {
         self.shared.connection.version.to_string()
+    }
+
+    /// What keeps jobs from going in and out now, in a few words; `None` where all is well.
+    pub fn trouble(&self) -> Option<&'static str> {
+        self.shared.order.trouble()
     }
 
     /// What has happened so far.
@@ -178,36 +188,6 @@ impl Shared {
         if *self.closed.borrow() { Err(BusClosed) } else { Ok(()) }
     }
 
-    /// Makes sure of a stream or consumer, now and after every reconnect.
-    async fn ensure(&self, wanted: Wanted) -> Result<(), Problem> {
-        ensure::ensure(&self.connection.api, &wanted, self.options.manages_streams).await?;
-        let name = wanted.name();
-        self.ensured.lock().unwrap_or_else(PoisonError::into_inner).insert(name, wanted);
-        Ok(())
-    }
-
-    /// The same once, unless it was made sure of before.
-    async fn ensure_once(&self, wanted: Wanted) -> Result<(), Problem> {
-        let name = wanted.name();
-        let is_known = self.ensured.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&name);
-        if is_known { Ok(()) } else { self.ensure(wanted).await }
-    }
-
-    /// Learns how far the broker's clock is ahead of ours, so that a machine whose clock is wrong takes no job for late or fresh.
-    /// Brokers before 2.10 do not say their time; ours is taken for theirs then.
-    async fn compare_clocks(&self) {
-        let before_ms = wall_clock_ms();
-        let what = format!("STREAM.INFO.{}", subjects::JOBS_STREAM);
-        let Ok(info) = self.connection.api.ask(&what, None).await else { return };
-        let Some(broker_ms) = info.get("ts").and_then(|ts| parse_utc_ms(ts.as_str()?)) else { return };
-        let ours_ms = before_ms.midpoint(wall_clock_ms());
-        let ahead_ms = broker_ms as i64 - ours_ms as i64;
-        self.clock_ahead_ms.store(ahead_ms, Ordering::Relaxed);
-        if ahead_ms.unsigned_abs() > NOTABLE_CLOCK_DIFFERENCE_MS {
-            tracing::warn!(ahead_ms, "the broker's clock is not ours");
-        }
-    }
-
     /// Now, by the broker's clock.
     fn broker_now_ms(&self) -> u64 {
         wall_clock_ms().saturating_add_signed(self.clock_ahead_ms.load(Ordering::Relaxed))
@@ -219,40 +199,6 @@ impl Shared {
         let filters = ensured.values().filter(|wanted| wanted.stream == subjects::JOBS_STREAM);
         let filters = filters.filter_map(|wanted| wanted.config.get("filter_subject")?.as_str());
         filters.filter_map(subjects::parse_lane_filter).collect()
-    }
-
-    /// Makes sure of everything again: a broker that restarts may have forgotten it all.
-    async fn ensure_all(&self) -> Result<(), Problem> {
-        let all = self.ensured.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Streams come before their consumers.
-        let (consumers, streams): (Vec<_>, Vec<_>) =
-            all.into_values().partition(|wanted| wanted.consumer.is_some());
-        for wanted in streams.iter().chain(&consumers) {
-            ensure::ensure(&self.connection.api, wanted, self.options.manages_streams).await?;
-        }
-        Ok(())
-    }
-}
-
-/// Sets the broker right after every reconnect. Ends with the bus.
-async fn keep_topology(shared: std::sync::Weak<Shared>) {
-    let Some(mut state) = shared.upgrade().map(|shared| shared.connection.state.subscribe()) else { return };
-    let mut ensured = state.borrow_and_update().generation;
-    loop {
-        let changed = state.wait_for(|state| state.connected && state.generation > ensured).await;
-        let Ok(generation) = changed.map(|state| state.generation) else { return };
-        let Some(shared) = shared.upgrade() else { return };
-        match shared.ensure_all().await {
-            Ok(()) => {
-                shared.compare_clocks().await;
-                ensured = generation;
-            }
-            Err(problem) => {
-                tracing::warn!(code = %problem.code, "the broker is not as it should be yet: {}", problem.message);
-                drop(shared);
-                sleep(ENSURE_PAUSE).await;
-            }
-        }
     }
 }
 
@@ -302,7 +248,7 @@ impl JobBus for NatsBus {
     }
 
     fn state(&self) -> watch::Receiver<BusState> {
-        self.shared.connection.state.subscribe()
+        self.shared.order.state()
     }
 
     async fn drain(self) -> Result<(), BusClosed> {

@@ -79,7 +79,7 @@ pub struct NatsOptions {
     pub user: String,
     /// Password of `user`; empty: none.
     pub password: Secret,
-    /// PEM file of the authorities that may have signed the broker's certificate, besides the system's; empty: none.
+    /// PEM file of the authorities that may have signed the broker's certificate; empty: the system's.
     pub tls_ca_file: PathBuf,
     /// PEM file of this client's certificate, with `tls_key_file`; empty: none.
     pub tls_cert_file: PathBuf,

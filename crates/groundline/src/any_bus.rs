@@ -18,13 +18,12 @@ pub(crate) enum AnyBus {
 impl AnyBus {
     /// Why no job goes in and out now, where that is so.
     pub(crate) fn not_ready(&self) -> Option<NotReady> {
-        let state = match self {
-            AnyBus::Memory(bus) => bus.state(),
+        let reason = match self {
+            AnyBus::Memory(bus) => (!bus.state().borrow().connected).then_some("it is closed"),
             #[cfg(feature = "cluster")]
-            AnyBus::Nats(bus) => bus.state(),
+            AnyBus::Nats(bus) => bus.trouble(),
         };
-        let is_connected = state.borrow().connected;
-        (!is_connected).then_some(NotReady { component: "bus", reason: "it is not connected" })
+        reason.map(|reason| NotReady { component: "bus", reason })
     }
 
     /// Sends what is under way and closes the connection, for all clones of it.

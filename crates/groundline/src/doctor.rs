@@ -59,9 +59,14 @@ pub async fn diagnose(config: &Config) -> Vec<Finding> {
     };
     let bus = match NatsBus::connect(broker_options(config)).await {
         Ok(bus) => {
-            let detail = format!("nats-server {}, every stream is as it should be", bus.server_version());
-            findings.push(Finding { what: "broker", health: Health::Well, detail });
-            Some(bus)
+            let version = bus.server_version();
+            let trouble = bus.trouble();
+            let (health, detail) = match trouble {
+                None => (Health::Well, format!("nats-server {version}, every stream is as it should be")),
+                Some(trouble) => (Health::Ill, format!("nats-server {version}: {trouble}")),
+            };
+            findings.push(Finding { what: "broker", health, detail });
+            trouble.is_none().then_some(bus)
         }
         Err(problem) => {
             findings.push(ill("broker", &problem));

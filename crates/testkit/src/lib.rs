@@ -29,7 +29,7 @@ mod words;
 
 pub use fault_proxy::{FaultProxy, NatsMessage, Way};
 pub use gate::Gate;
-pub use nats_server::{NEWEST_NATS, NatsServer, NatsVersion};
+pub use nats_server::{NEWEST_NATS, NatsCluster, NatsServer, NatsVersion};
 #[cfg(feature = "engines")]
 pub use tiny::{TINY_VOCAB_SIZE, tiny_model_dir, write_tiny_model};
 #[cfg(feature = "engines")]

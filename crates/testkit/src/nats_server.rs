@@ -1,8 +1,10 @@
 //! A real NATS server on this machine, for tests.
 
 mod binary;
+mod cluster;
 
 pub use binary::{NEWEST_NATS, NatsVersion};
+pub use cluster::NatsCluster;
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
@@ -72,6 +74,35 @@ impl NatsServer {
         if let Some(mut child) = self.child.take() {
             child.kill().expect("a child of ours can be killed");
             child.wait().expect("a child of ours can be waited for");
+        }
+    }
+
+    /// Tells it to stop as an operator does before an update: it takes no new connection, gives its streams to other servers of its
+    /// cluster, sends its clients away one after the other, and ends.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not run.
+    pub fn begin_lame_duck(&self) {
+        let pid = self.pid().expect("the server runs");
+        let sent = Command::new("kill").args(["-USR2", &pid.to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the server cannot be told");
+    }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// # Panics
+    ///
+    /// Where it does not within `patience`.
+    pub fn wait_for_end(&mut self, patience: Duration) {
+        let give_up = Instant::now() + patience;
+        while let Some(child) = &mut self.child {
+            if child.try_wait().expect("a child of ours can be waited for").is_some() {
+                self.child = None;
+                return;
+            }
+            assert!(Instant::now() < give_up, "the server does not end; its log:\n{}", self.log());
+            std::thread::sleep(PAUSE);
         }
     }
 

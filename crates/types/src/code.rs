@@ -73,6 +73,8 @@ codes! {
     BROKER_UNSUITABLE = "GL3004";
     /// The broker does not accept these credentials.
     BROKER_DENIED = "GL3005";
+    /// The broker cannot be trusted: its certificate is not of an authority that is known here, or it offers no TLS.
+    BROKER_UNTRUSTED = "GL3006";
     /// No live worker serves the model.
     NO_WORKER = "GL3010";
     /// No model was found.
@@ -168,6 +170,7 @@ impl Code {
                 | Code::STREAM_STOPPED
                 | Code::BROKER_UNSUITABLE
                 | Code::BROKER_DENIED
+                | Code::BROKER_UNTRUSTED
                 | Code::JUDGE_OPTIONS
                 | Code::JUDGE_REJECTED
                 | Code::JUDGE_DEADLINE

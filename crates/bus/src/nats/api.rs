@@ -10,6 +10,8 @@ use tokio::time::timeout;
 
 /// JetStream's own numbers of what it refuses.
 pub(super) mod refusal {
+    /// No leader yet, or no peers for every copy: a cluster that has just started.
+    pub(crate) const NOT_READY: [u64; 3] = [10_005, 10_008, 10_009];
     pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
     pub(crate) const CONSUMER_NOT_FOUND: u64 = 10_014;
     pub(crate) const MESSAGE_NOT_FOUND: u64 = 10_037;
@@ -38,6 +40,14 @@ pub(super) enum ApiError {
 impl ApiError {
     pub(super) fn is(&self, number: u64) -> bool {
         matches!(self, ApiError::Refused { number: found, .. } if *found == number)
+    }
+
+    /// Whether the same may be answered otherwise before long.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            ApiError::Refused { number, .. } => refusal::NOT_READY.contains(number),
+            ApiError::NoAnswer | ApiError::NobodyThere | ApiError::Broken(_) => true,
+        }
     }
 }
 
@@ -119,16 +129,6 @@ impl Api {
                 RequestErrorKind::NoResponders => ApiError::NobodyThere,
                 _ => ApiError::Broken(error.to_string()),
             }),
-        }
-    }
-
-    /// Whether a stream still has a message.
-    pub(super) async fn has_message(&self, stream: &str, sequence: u64) -> Result<bool, ApiError> {
-        let body = serde_json::json!({ "seq": sequence });
-        match self.ask(&format!("STREAM.MSG.GET.{stream}"), Some(&body)).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.is(refusal::MESSAGE_NOT_FOUND) => Ok(false),
-            Err(error) => Err(error),
         }
     }
 

@@ -18,7 +18,7 @@ use delivery::CheckTicketOnBroker;
 use groundline_types::{Code, Lane, Problem, Reason};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// How often an answer is set anew where another process sets it at the same time.
 const MAX_RACES: usize = 16;
@@ -240,21 +240,20 @@ impl Shared {
     async fn pull_checks(self: &Arc<Self>, max: usize, wait: Duration) -> Vec<CheckDelivery> {
         let give_up = Instant::now() + wait;
         loop {
-            let taken = self.take_checks(max).await;
+            let Ok(life) = timeout_at(give_up, self.settled_life()).await else { return Vec::new() };
+            let taken = self.take_checks(max, life).await;
             let left = give_up.saturating_duration_since(Instant::now());
             match taken {
                 Ok(deliveries) if !deliveries.is_empty() || left.is_zero() => return deliveries,
                 Ok(_) => {
-                    if let Some(first) = self.first_check(left.min(MAX_WAIT)).await {
+                    if let Some(first) = self.first_check(left.min(MAX_WAIT), life).await {
                         return vec![first];
                     }
                 }
                 Err(_) if left.is_zero() => return Vec::new(),
                 Err(error) => {
-                    if error == PullError::Missing
-                        && let Err(problem) = self.ensure_all().await
-                    {
-                        tracing::warn!(code = %problem.code, "the queue of checks is not there: {}", problem.message);
+                    if error == PullError::Missing {
+                        self.doubt();
                     }
                     sleep(PAUSE.min(left)).await;
                 }
@@ -268,25 +267,25 @@ impl Shared {
     }
 
     /// What is there, of the online lane first.
-    async fn take_checks(self: &Arc<Self>, max: usize) -> Result<Vec<CheckDelivery>, PullError> {
+    async fn take_checks(self: &Arc<Self>, max: usize, life: u64) -> Result<Vec<CheckDelivery>, PullError> {
         let mut deliveries = Vec::new();
         for lane in [Lane::Online, Lane::Bulk] {
             let wanted = topology::checks_consumer(&self.options, lane);
-            self.ensure_once(wanted).await.map_err(|_| PullError::NoAnswer)?;
+            self.ensure_once(wanted).await.map_err(|_| PullError::Missing)?;
             let room = max - deliveries.len();
             if room == 0 {
                 break;
             }
             let queue = Self::checks_queue(lane);
             for message in ask(&self.connection.api, &queue, room, Duration::ZERO).await? {
-                deliveries.extend(self.receive_check(message).await);
+                deliveries.extend(self.receive_check(message, life).await);
             }
         }
         Ok(deliveries)
     }
 
     /// The first check of any lane that comes.
-    async fn first_check(self: &Arc<Self>, wait: Duration) -> Option<CheckDelivery> {
+    async fn first_check(self: &Arc<Self>, wait: Duration, life: u64) -> Option<CheckDelivery> {
         let api = &self.connection.api;
         let (online, bulk) = (Self::checks_queue(Lane::Online), Self::checks_queue(Lane::Bulk));
         // The question that is dropped gives back what may come to it.
@@ -301,11 +300,11 @@ impl Shared {
                 return None;
             }
         };
-        self.receive_check(message).await
+        self.receive_check(message, life).await
     }
 
-    async fn receive_check(self: &Arc<Self>, message: Message) -> Option<CheckDelivery> {
-        let mut ticket = CheckTicketOnBroker::new(Arc::clone(self), &message)?;
+    async fn receive_check(self: &Arc<Self>, message: Message, life: u64) -> Option<CheckDelivery> {
+        let mut ticket = CheckTicketOnBroker::new(Arc::clone(self), &message, life)?;
         let (check, body) = match decode_check(message.payload) {
             Ok(decoded) => decoded,
             Err(error) => {

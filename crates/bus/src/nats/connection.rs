@@ -3,13 +3,14 @@
 use super::api::Api;
 use super::topology::{MIN_PAYLOAD_BYTES, OLDEST, Version};
 use crate::{BusState, Incarnation, NatsOptions};
+use async_nats::connection::State;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::{ConnectErrorKind, ConnectOptions, Event};
+use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions, Event};
 use groundline_telemetry::record;
 use groundline_types::{Code, Problem};
 use std::hash::{BuildHasher, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -70,13 +71,10 @@ impl Connection {
             };
             attempt += 1;
             let pause = delay(attempt, options.max_reconnect_delay_ms);
-            match error.kind() {
-                ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
-                    let message = format!("the broker refuses these credentials: {error}");
-                    return Err(Problem::new(Code::BROKER_DENIED, message));
-                }
-                _ if Instant::now() + pause < give_up => sleep(pause).await,
-                _ => {
+            match lasting(&error) {
+                Some(problem) => return Err(problem),
+                None if Instant::now() + pause < give_up => sleep(pause).await,
+                None => {
                     let message = format!("the broker cannot be reached after {attempt} attempts: {error}");
                     return Err(Problem::new(Code::BUS_UNAVAILABLE, message));
                 }
@@ -92,6 +90,15 @@ impl Connection {
         Ok(Self { api, jetstream, version, state, counters, is_closed })
     }
 
+    /// How many connections there have been; `None` while there is none. Unlike the events, which come a little later, this is as
+    /// of now.
+    pub(super) fn number(&self) -> Option<u64> {
+        let client = &self.api.client;
+        // A client that was closed keeps its last state.
+        let is_open = client.connection_state() == State::Connected && !*self.is_closed.borrow();
+        is_open.then(|| client.statistics().connects.load(Ordering::Relaxed))
+    }
+
     /// Sends what is under way and closes. Bounded: a broker that is gone takes nothing any more.
     pub(super) async fn close(&self, patience: Duration) {
         let mut is_closed = self.is_closed.clone();
@@ -104,6 +111,41 @@ impl Connection {
         if timeout(patience, closing).await.is_err() {
             tracing::warn!("the connection to the broker did not close in time");
         }
+    }
+}
+
+/// What is wrong with a connection that no further attempt makes better.
+fn lasting(error: &ConnectError) -> Option<Problem> {
+    // With TLS 1.3, a server says only after the handshake that it wants another certificate.
+    let refuses_certificate = error.to_string().contains("received fatal alert");
+    let speaks_no_tls = error.to_string().contains("received corrupt message");
+    match error.kind() {
+        ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+            let message = format!("the broker refuses these credentials: {error}");
+            Some(Problem::new(Code::BROKER_DENIED, message))
+        }
+        _ if refuses_certificate => {
+            let message = format!("the broker refuses this client's certificate: {error}");
+            Some(Problem::new(Code::BROKER_DENIED, message))
+        }
+        ConnectErrorKind::Tls => {
+            Some(Problem::new(Code::BROKER_UNTRUSTED, format!("the broker cannot be trusted: {error}")))
+        }
+        _ if speaks_no_tls => {
+            let message = format!("the broker cannot be trusted, it speaks no TLS: {error}");
+            Some(Problem::new(Code::BROKER_UNTRUSTED, message))
+        }
+        _ => None,
+    }
+}
+
+/// Reads a PEM file as the client will, so that what is wrong with it is said by its option's name.
+fn check_pem(option: &str, file: &Path, tag: &str) -> Result<(), Problem> {
+    let refuse = |what: String| Err(Problem::new(Code::INVALID_CONFIG, format!("nats: {option} {what}")));
+    match std::fs::read_to_string(file) {
+        Ok(text) if text.contains("-----BEGIN ") && text.contains(tag) => Ok(()),
+        Ok(_) => refuse(format!("holds no {}", tag.trim_matches('-').to_lowercase())),
+        Err(error) => refuse(format!("cannot be read: {error}")),
     }
 }
 
@@ -123,10 +165,13 @@ async fn client_options(options: &NatsOptions) -> Result<ConnectOptions, Problem
         .require_tls(options.tls_required);
     let given = |file: &PathBuf| !file.as_os_str().is_empty();
     if given(&options.tls_ca_file) {
+        check_pem("tls_ca_file", &options.tls_ca_file, "CERTIFICATE-----")?;
         client = client.add_root_certificates(options.tls_ca_file.clone());
     }
     if given(&options.tls_cert_file) {
         let (certificate, key) = (options.tls_cert_file.clone(), options.tls_key_file.clone());
+        check_pem("tls_cert_file", &certificate, "CERTIFICATE-----")?;
+        check_pem("tls_key_file", &key, "PRIVATE KEY-----")?;
         client = client.add_client_certificate(certificate, key);
     }
     if let Some(seed) = options.nkey_seed.reveal() {

@@ -18,9 +18,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-const ACK: Bytes = Bytes::from_static(b"+ACK");
-const TERMINATE: Bytes = Bytes::from_static(b"+TERM");
-const IN_PROGRESS: Bytes = Bytes::from_static(b"+WPI");
+pub(super) const ACK: Bytes = Bytes::from_static(b"+ACK");
+pub(super) const TERMINATE: Bytes = Bytes::from_static(b"+TERM");
+pub(super) const IN_PROGRESS: Bytes = Bytes::from_static(b"+WPI");
+/// How long a decision waits for a broker that is away; by then the message was delivered to somebody else.
+const DECISION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// How much is on its way that a drain must wait for.
 #[derive(Debug, Default, Clone)]
@@ -59,6 +61,8 @@ impl Drop for OnItsWay {
 pub(super) struct Received {
     pub(super) message: Message,
     pub(super) meta: Meta,
+    /// Of the streams that it was delivered from.
+    pub(super) life: u64,
     pub(super) lane: LaneId,
     pub(super) tenant: SubjectToken,
     /// Deliveries that count against the job, of earlier messages of it as well.
@@ -133,6 +137,14 @@ impl DeliveryTicket for JobTicket {
     }
 }
 
+/// The decision that something shall be delivered again, not before `after`.
+pub(super) fn again_after(after: Duration) -> Bytes {
+    match after.as_nanos() {
+        0 => Bytes::from_static(b"-NAK"),
+        delay => format!("-NAK {{\"delay\": {delay}}}").into(),
+    }
+}
+
 impl Shared {
     /// Runs something that a drain waits for. Outside of a runtime, as where a process ends, nothing is run: what is undecided is
     /// delivered again.
@@ -148,8 +160,32 @@ impl Shared {
         spawn_task(kind, task).detach();
     }
 
+    /// Sends a decision on what was delivered in one life of the streams. In another life it is not there any more, and its number
+    /// may be that of something else: a word on that would make the broker pass over everything before it.
+    pub(super) fn decide_in(self: &Arc<Self>, life: u64, reply: Subject, decision: Bytes) {
+        match self.life() {
+            Some(now) if now == life => self.send_to(reply, decision),
+            Some(_) => tracing::debug!("a decision on a message that the broker has forgotten is not sent"),
+            // The next one comes soon.
+            None if decision == IN_PROGRESS => {}
+            None => {
+                let shared = Arc::clone(self);
+                self.run(TaskKind::Settle, async move {
+                    if shared.is_life(life).await {
+                        shared.send_to(reply, decision);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Whether the streams are those of this life, once that is known. Not known for long is as good as no.
+    async fn is_life(&self, life: u64) -> bool {
+        timeout(DECISION_PATIENCE, self.settled_life()).await.is_ok_and(|now| now == life)
+    }
+
     /// Sends a decision: at once where the client has room for it, and as soon as it has otherwise.
-    pub(super) fn send_to(self: &Arc<Self>, reply: Subject, decision: Bytes) {
+    fn send_to(self: &Arc<Self>, reply: Subject, decision: Bytes) {
         let client = &self.connection.api.client;
         if client.publish(reply.clone(), decision.clone()).now_or_never().is_some() {
             return;
@@ -163,23 +199,13 @@ impl Shared {
 
     fn send(self: &Arc<Self>, received: &Received, decision: Bytes) {
         if let Some(reply) = received.message.reply.clone() {
-            self.send_to(reply, decision);
+            self.decide_in(received.life, reply, decision);
         }
     }
 
     /// Lets the broker deliver a message again, not before `after`.
-    pub(super) fn nak(self: &Arc<Self>, reply: Subject, after: Duration) {
-        let nak = match after.as_nanos() {
-            0 => Bytes::from_static(b"-NAK"),
-            delay => format!("-NAK {{\"delay\": {delay}}}").into(),
-        };
-        self.send_to(reply, nak);
-    }
-
     pub(super) fn rest(self: &Arc<Self>, received: &Received, after: Duration) {
-        if let Some(reply) = received.message.reply.clone() {
-            self.nak(reply, after);
-        }
+        self.send(received, again_after(after));
     }
 
     pub(super) fn acknowledge(self: &Arc<Self>, received: &Received) {
@@ -199,6 +225,10 @@ impl Shared {
         }
         let shared = Arc::clone(self);
         self.run(TaskKind::Settle, async move {
+            if !shared.is_life(received.life).await {
+                // Its coordinator sends it again.
+                return;
+            }
             let carried = Carried { delivered: received.delivered.saturating_sub(1), waited };
             let counters = &shared.connection.counters;
             let refusals = counters.refusals.load(Ordering::Relaxed);

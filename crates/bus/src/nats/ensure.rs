@@ -5,17 +5,37 @@ use super::topology::{Difference, Wanted, differences, fixed, merged};
 use groundline_types::{Code, Problem};
 use serde_json::{Value, json};
 
+/// Why a stream or a consumer is not as it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Wrong {
+    /// It is not there, and this process may not create it: another one does.
+    Missing(Problem),
+    /// It is otherwise, and may not be changed, or not by this process.
+    Otherwise(Problem),
+    /// The broker does not answer.
+    Unanswered(Problem),
+}
+
+impl Wrong {
+    pub(super) fn problem(self) -> Problem {
+        match self {
+            Wrong::Missing(problem) | Wrong::Otherwise(problem) | Wrong::Unanswered(problem) => problem,
+        }
+    }
+}
+
 /// Creates what is missing, changes what may be changed, reads back and compares.
 ///
 /// # Errors
 ///
-/// `GL3004` where something is otherwise and may not be changed, `GL3001` where the broker does not answer.
-pub(super) async fn ensure(api: &Api, wanted: &Wanted, may_change: bool) -> Result<(), Problem> {
+/// With `GL3004` where something is missing or otherwise and may not be changed, `GL3001` where the broker does not answer.
+pub(super) async fn ensure(api: &Api, wanted: &Wanted, may_change: bool) -> Result<(), Wrong> {
     let found = match read(api, wanted).await {
         Ok(found) => found,
         Err(error) if is_missing(&error) => {
             if !may_change {
-                return Err(unsuitable(wanted, "it is missing, and this process may not create it"));
+                let why = "it is missing, and this process may not create it";
+                return Err(Wrong::Missing(unsuitable(wanted, why)));
             }
             write(api, wanted, &wanted.config, "CREATE").await?;
             read(api, wanted).await.map_err(|error| unanswered(wanted, &error))?
@@ -29,13 +49,25 @@ pub(super) async fn ensure(api: &Api, wanted: &Wanted, may_change: bool) -> Resu
     let unchangeable = fixed(&differing);
     if !may_change || !unchangeable.is_empty() {
         let which = if may_change { unchangeable } else { differing.iter().collect() };
-        return Err(unsuitable(wanted, &list(which)));
+        return Err(Wrong::Otherwise(unsuitable(wanted, &list(which))));
     }
     tracing::info!(what = %wanted.name(), fields = differing.len(), "the broker is set right");
     write(api, wanted, &merged(&found, &wanted.config), "UPDATE").await?;
     let found = read(api, wanted).await.map_err(|error| unanswered(wanted, &error))?;
     let left = differences(&wanted.config, &found);
-    if left.is_empty() { Ok(()) } else { Err(unsuitable(wanted, &list(left.iter().collect()))) }
+    let is_right = left.is_empty();
+    if is_right { Ok(()) } else { Err(Wrong::Otherwise(unsuitable(wanted, &list(left.iter().collect())))) }
+}
+
+/// What the broker says of a stream.
+pub(super) async fn stream_info(api: &Api, stream: &str) -> Result<Value, Wrong> {
+    api.ask(&format!("STREAM.INFO.{stream}"), None).await.map_err(|error| {
+        let problem = |code| Problem::new(code, format!("stream {stream}: {error}"));
+        match is_missing(&error) {
+            true => Wrong::Missing(problem(Code::BROKER_UNSUITABLE)),
+            false => Wrong::Unanswered(problem(Code::BUS_UNAVAILABLE)),
+        }
+    })
 }
 
 async fn read(api: &Api, wanted: &Wanted) -> Result<Value, ApiError> {
@@ -48,7 +80,7 @@ async fn read(api: &Api, wanted: &Wanted) -> Result<Value, ApiError> {
     Ok(info.get_mut("config").map(Value::take).unwrap_or_default())
 }
 
-async fn write(api: &Api, wanted: &Wanted, config: &Value, verb: &str) -> Result<(), Problem> {
+async fn write(api: &Api, wanted: &Wanted, config: &Value, verb: &str) -> Result<(), Wrong> {
     let stream = &wanted.stream;
     let answer = match &wanted.consumer {
         None => api.ask(&format!("STREAM.{verb}.{stream}"), Some(config)).await,
@@ -62,7 +94,8 @@ async fn write(api: &Api, wanted: &Wanted, config: &Value, verb: &str) -> Result
         Ok(_) => Ok(()),
         // Somebody else was quicker; what is read back decides.
         Err(ApiError::Refused { description, .. }) if description.contains("already in use") => Ok(()),
-        Err(error @ ApiError::Refused { .. }) => Err(unsuitable(wanted, &error.to_string())),
+        // Between looking and creating, a broker that restarts can lose the stream of a consumer.
+        Err(error) if is_missing(&error) => Err(Wrong::Missing(unsuitable(wanted, &error.to_string()))),
         Err(error) => Err(unanswered(wanted, &error)),
     }
 }
@@ -79,11 +112,11 @@ fn unsuitable(wanted: &Wanted, why: &str) -> Problem {
     Problem::new(Code::BROKER_UNSUITABLE, format!("{}: {why}", wanted.name()))
 }
 
-fn unanswered(wanted: &Wanted, error: &ApiError) -> Problem {
-    let code = match error {
-        ApiError::Refused { .. } => Code::BROKER_UNSUITABLE,
-        _ => Code::BUS_UNAVAILABLE,
-    };
+fn unanswered(wanted: &Wanted, error: &ApiError) -> Wrong {
     let hint = if matches!(error, ApiError::NobodyThere) { "; is JetStream switched on?" } else { "" };
-    Problem::new(code, format!("{}: {error}{hint}", wanted.name()))
+    let message = format!("{}: {error}{hint}", wanted.name());
+    match error.may_pass() {
+        true => Wrong::Unanswered(Problem::new(Code::BUS_UNAVAILABLE, message)),
+        false => Wrong::Otherwise(Problem::new(Code::BROKER_UNSUITABLE, message)),
+    }
 }

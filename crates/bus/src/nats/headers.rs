@@ -62,6 +62,15 @@ pub(super) fn for_job(job: &Job, stream: &str, id: &str, carried: Carried) -> He
     headers
 }
 
+/// The headers of a message that takes the place of one with these, which was message `sequence` of its stream.
+pub(super) fn in_place_of(mut headers: HeaderMap, sequence: u64, carried: Carried) -> HeaderMap {
+    let id = format!("{}:from-{sequence}", message_id(&headers).unwrap_or_default());
+    headers.insert(MESSAGE_ID, id);
+    headers.insert(DELIVERED, carried.delivered.to_string());
+    headers.insert(WAITED_MS, carried.waited.as_millis().to_string());
+    headers
+}
+
 /// Headers of any message of ours to a stream.
 pub(super) fn plain(stream: &str, id: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
@@ -69,6 +78,11 @@ pub(super) fn plain(stream: &str, id: &str) -> HeaderMap {
     headers.insert(EXPECTED_STREAM, stream);
     headers.insert(SCHEMA_HEADER, SCHEMA);
     headers
+}
+
+/// What names a message of ours for good.
+pub(super) fn message_id(headers: &HeaderMap) -> Option<&str> {
+    text(Some(headers), MESSAGE_ID)
 }
 
 /// Headers of any message of ours that goes to no stream.

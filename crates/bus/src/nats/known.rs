@@ -65,6 +65,11 @@ impl PublishedJobs {
         }
     }
 
+    /// Forgets everything: the numbers are of a stream that is no more.
+    pub(super) fn clear(&self) {
+        *self.inner() = Published::default();
+    }
+
     /// The jobs of a check and where they are.
     pub(super) fn of_check(&self, check: CheckId) -> Vec<(JobId, Place)> {
         let first = JobId { reply_to: check.reply_to, check: check.check, serial: 0 };
@@ -122,6 +127,11 @@ impl Notes {
 
     pub(super) fn forget(&self, sequence: u64) {
         self.inner().remove(&sequence);
+    }
+
+    /// Forgets everything: the numbers are of a stream that is no more.
+    pub(super) fn clear(&self) {
+        self.inner().clear();
     }
 
     /// One line for each of `delivered` deliveries. A broker keeps no notes, so other processes' decisions are not known.

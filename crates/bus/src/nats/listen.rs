@@ -96,13 +96,18 @@ impl Shared {
     pub(super) async fn cancel(&self, model: &SubjectToken, check: CheckId) -> Result<Vec<JobId>, BusClosed> {
         self.cancelled.insert(check);
         self.tell(subjects::cancel(model), encode_cancel(&[check])).await?;
-        let jobs = self.published.of_check(check);
-        if jobs.is_empty() {
+        let (life, jobs) = (self.life(), self.published.of_check(check));
+        jobs.iter().for_each(|(id, _)| self.published.forget(*id));
+        if jobs.is_empty() || life.is_none() {
             return Ok(Vec::new());
         }
         let mut delivered = BTreeMap::new();
         for lane in jobs.iter().map(|(_, place)| place.lane).collect::<BTreeSet<_>>() {
             delivered.insert(lane, self.last_delivered(&LaneId { model: model.clone(), lane }).await);
+        }
+        if self.life() != life {
+            // Other jobs may have their numbers.
+            return Ok(Vec::new());
         }
         // What was delivered before is in somebody's hands, or comes back to somebody who has been told.
         let is_waiting = |place: &Place| Some(place.sequence) > delivered.get(&place.lane).copied().flatten();
@@ -111,9 +116,7 @@ impl Shared {
             let deleted = self.connection.api.delete_message(subjects::JOBS_STREAM, place.sequence).await;
             deleted.unwrap_or(false).then_some(*id)
         });
-        let purged = join_all(deleted).await.into_iter().flatten().collect();
-        jobs.iter().for_each(|(id, _)| self.published.forget(*id));
-        Ok(purged)
+        Ok(join_all(deleted).await.into_iter().flatten().collect())
     }
 
     /// Number of the latest job of a queue that was ever delivered; `None` where nobody has pulled yet.

@@ -6,9 +6,10 @@ use super::headers::{self, Carried};
 use super::known::Place;
 use super::subjects;
 use crate::wire::encode_job;
-use crate::{Job, JobId, MAX_JOB_BYTES, PublishError, Published};
+use crate::{Job, LaneId, MAX_JOB_BYTES, PublishError, Published};
 use async_nats::HeaderMap;
 use bytes::Bytes;
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -18,7 +19,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// What to do after an attempt to store a job.
 enum Next {
     Give(Result<Published, PublishError>),
-    TryAgain { cause: String, ensures: bool },
+    TryAgain { cause: String, is_missing: bool },
 }
 
 impl Shared {
@@ -32,7 +33,7 @@ impl Shared {
         let give_up = Instant::now() + job.time_left;
         // Never closed while the bus lives.
         let _permit = self.unconfirmed.acquire().await;
-        if self.is_stored(job.id).await {
+        if self.is_stored(job).await {
             return Ok(Published::Duplicate);
         }
         let id = format!("{}:{}", job.id, job.attempt);
@@ -44,9 +45,9 @@ impl Shared {
                 Next::TryAgain { cause, .. } if Instant::now() + RETRY_PAUSE >= give_up => {
                     return Err(PublishError::Unavailable { cause });
                 }
-                Next::TryAgain { ensures, .. } => {
-                    if ensures && let Err(problem) = self.ensure_all().await {
-                        tracing::warn!(code = %problem.code, "the queue is not there: {}", problem.message);
+                Next::TryAgain { is_missing, .. } => {
+                    if is_missing {
+                        self.doubt();
                     }
                     sleep(RETRY_PAUSE).await;
                 }
@@ -57,18 +58,44 @@ impl Shared {
 
     /// Whether some attempt of the job is in the queue or in hands. Where the broker does not say, it is sent again: the worker
     /// knows its scores still.
-    async fn is_stored(&self, id: JobId) -> bool {
+    async fn is_stored(&self, job: &Job) -> bool {
+        let id = job.id;
         let Some(sequence) = self.published.sequence(id) else { return false };
-        self.connection.api.has_message(subjects::JOBS_STREAM, sequence).await.unwrap_or(false)
+        let Ok(Some(message)) = self.message(subjects::JOBS_STREAM, sequence, None).await else {
+            return false;
+        };
+        // A stream that was made anew may have given the number to another job.
+        let is_its =
+            headers::message_id(&message.headers).is_some_and(|found| found.starts_with(&format!("{id}:")));
+        if is_its && job.attempt > 0 && self.is_passed_over(&job.lane, sequence).await {
+            tracing::warn!(job = %id, "a job lies where nobody is given it; it is stored anew");
+            let deleted = self.connection.api.delete_message(subjects::JOBS_STREAM, sequence).await;
+            return deleted.is_err();
+        }
+        is_its
+    }
+
+    /// Whether a message of a queue was not decided and is not delivered any more: brokers pass over messages where somebody
+    /// decides on a later one that was not delivered yet, as a late word on a forgotten stream can.
+    async fn is_passed_over(&self, lane: &LaneId, sequence: u64) -> bool {
+        let what = format!("CONSUMER.INFO.{}.{}", subjects::JOBS_STREAM, subjects::jobs_consumer(lane));
+        let Ok(info) = self.connection.api.ask(&what, None).await else { return false };
+        let read = |pointer: &str| info.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+        let is_behind = sequence <= read("/delivered/stream_seq");
+        is_behind && (sequence <= read("/ack_floor/stream_seq") || read("/num_ack_pending") == 0)
     }
 
     async fn try_to_store(&self, job: &Job, subject: &str, headers: &HeaderMap, payload: &Bytes) -> Next {
+        let life = self.life();
         let stored = self.connection.api.store(subject.to_owned(), headers.clone(), payload.clone()).await;
         match stored {
             Ok(ack) if ack.is_duplicate => Next::Give(Ok(Published::Duplicate)),
             Ok(ack) => {
-                let place = Place { lane: job.lane.lane, sequence: ack.sequence };
-                self.published.insert(job.id, place);
+                // Which stream gave the number is known where nothing has changed meanwhile.
+                if life.is_some() && life == self.life() {
+                    let place = Place { lane: job.lane.lane, sequence: ack.sequence };
+                    self.published.insert(job.id, place);
+                }
                 Next::Give(Ok(Published::Stored))
             }
             Err(ApiError::Refused { number, description }) => {
@@ -76,9 +103,9 @@ impl Shared {
             }
             // After a restart of a broker that keeps jobs in memory.
             Err(ApiError::NobodyThere) => {
-                Next::TryAgain { cause: ApiError::NobodyThere.to_string(), ensures: true }
+                Next::TryAgain { cause: ApiError::NobodyThere.to_string(), is_missing: true }
             }
-            Err(error) => Next::TryAgain { cause: error.to_string(), ensures: false },
+            Err(error) => Next::TryAgain { cause: error.to_string(), is_missing: false },
         }
     }
 
@@ -95,7 +122,7 @@ impl Shared {
             refusal::MESSAGE_TOO_LARGE => PublishError::TooLarge { size_bytes, limit_bytes: MAX_JOB_BYTES },
             _ => {
                 let cause = ApiError::Refused { number, description }.to_string();
-                return Next::TryAgain { cause, ensures: false };
+                return Next::TryAgain { cause, is_missing: false };
             }
         };
         Next::Give(Err(error))

@@ -138,6 +138,8 @@ pub(super) async fn ask(
 struct Taken {
     deliveries: Vec<Delivery>,
     tokens: usize,
+    /// Which life of the streams it is taken from.
+    life: u64,
 }
 
 impl Drop for Taken {
@@ -153,12 +155,16 @@ impl Shared {
         let give_up = Instant::now() + budget.wait;
         let mut taken = Taken::default();
         loop {
+            // Without streams there is nothing to pull from.
+            let Ok(life) = timeout_at(give_up, self.settled_life()).await else { return Vec::new() };
+            taken.life = life;
             let wanted = topology::jobs_consumer(&self.options, lane);
             let ready = match self.ensure_once(wanted).await {
                 Ok(()) => self.take(&queue, lane, budget, &mut taken).await,
-                Err(problem) => {
+                Err(wrong) => {
+                    let problem = wrong.problem();
                     tracing::warn!(code = %problem.code, "a queue is not as it should be: {}", problem.message);
-                    Err(PullError::NoAnswer)
+                    Err(PullError::Missing)
                 }
             };
             let left = give_up.saturating_duration_since(Instant::now());
@@ -170,17 +176,11 @@ impl Shared {
                 Err(error) => Err(error),
             };
             if let Err(error) = ready {
-                self.mend(&error).await;
+                if error == PullError::Missing {
+                    self.doubt();
+                }
                 sleep(PAUSE.min(left)).await;
             }
-        }
-    }
-
-    async fn mend(&self, error: &PullError) {
-        if *error == PullError::Missing
-            && let Err(problem) = self.ensure_all().await
-        {
-            tracing::warn!(code = %problem.code, "a queue cannot be set right: {}", problem.message);
         }
     }
 
@@ -245,7 +245,7 @@ impl Shared {
         taken: &mut Taken,
     ) {
         for message in messages {
-            let Some(delivery) = self.receive(lane, message) else { continue };
+            let Some(delivery) = self.receive(lane, message, taken.life) else { continue };
             let tokens = delivery.job().estimated_tokens;
             self.learn(tokens);
             if !taken.deliveries.is_empty() && taken.tokens.saturating_add(tokens) > budget.max_tokens {

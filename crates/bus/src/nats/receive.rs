@@ -69,7 +69,7 @@ impl NotAJob {
 
 impl Shared {
     /// The delivery of a message; `None` where it is no job, which is decided then.
-    pub(super) fn receive(self: &Arc<Self>, lane: &LaneId, message: Message) -> Option<Delivery> {
+    pub(super) fn receive(self: &Arc<Self>, lane: &LaneId, message: Message, life: u64) -> Option<Delivery> {
         let Some(meta) = message.reply.as_deref().and_then(Meta::parse) else {
             count(&self.connection.counters.malformed);
             tracing::warn!("a message came that the broker did not deliver from a stream");
@@ -77,7 +77,8 @@ impl Shared {
         };
         let tenant = subjects::tenant_of(&message.subject);
         let ack_wait = self.options.ack_wait(lane.lane);
-        let mut received = Received { message, meta, lane: lane.clone(), tenant, delivered: meta.delivered };
+        let (lane, delivered) = (lane.clone(), meta.delivered);
+        let mut received = Received { message, meta, life, lane, tenant, delivered };
         let decoded =
             headers::read_job(received.message.headers.as_ref()).map_err(NotAJob::from).and_then(|headers| {
                 let job = decode_job(received.message.payload.clone(), headers.trace.clone())?;

@@ -1,5 +1,8 @@
 //! The contract and what only a broker can do wrong, against a real server.
 
+mod cluster;
+mod credentials;
+mod forgets;
 mod rights;
 
 use super::*;
@@ -7,7 +10,7 @@ use crate::contract::{self, Backend, Dead, Times, budget, expect_left, job, me};
 use crate::{JobAnswer, MAX_JOB_BYTES, NatsStorage, Secret};
 use groundline_testkit::NatsServer;
 use groundline_types::{Code, Reason};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// A server of its own, and a bus on it.
 pub(super) struct Nats {
@@ -305,7 +308,7 @@ async fn a_machine_whose_clock_is_wrong_takes_no_job_for_late() {
     early.into_iter().for_each(|delivery| delivery.retry(Duration::ZERO));
     // A broker before 2.10 does not say its time.
     if nats.bus.shared.connection.version >= topology::Version(2, 10, 0) {
-        nats.bus.shared.compare_clocks().await;
+        nats.bus.shared.birth_of_streams().await.unwrap();
         assert!(nats.bus.shared.clock_ahead_ms.load(Ordering::Relaxed).abs() < 10_000);
     }
     let again = nats.bus.pull(&job(0).lane, budget(1)).await.unwrap();

@@ -1,6 +1,7 @@
 //! Decisions on checks.
 
 use super::{Shared, worn_out};
+use crate::nats::decide::{ACK, IN_PROGRESS, TERMINATE, again_after};
 use crate::nats::receive::Meta;
 use crate::wire::Stored;
 use crate::{CheckTicket, Decision, DeliveryTicket};
@@ -21,6 +22,8 @@ pub(super) struct CheckTicketOnBroker {
     shared: Arc<Shared>,
     reply: Subject,
     meta: Meta,
+    /// Of the streams that it was delivered from.
+    life: u64,
     check: Option<CheckTicket>,
     object: Option<String>,
     ack_wait: Duration,
@@ -30,12 +33,12 @@ pub(super) struct CheckTicketOnBroker {
 
 impl CheckTicketOnBroker {
     /// `None` where the message is not one that the broker delivered from a stream.
-    pub(super) fn new(shared: Arc<Shared>, message: &Message) -> Option<Self> {
+    pub(super) fn new(shared: Arc<Shared>, message: &Message, life: u64) -> Option<Self> {
         let reply = message.reply.clone()?;
         let meta = Meta::parse(&reply)?;
         let ack_wait = Duration::from_millis(shared.options.ack_wait_check_ms);
         let mine_until = Mutex::new(Instant::now() + ack_wait);
-        Some(Self { shared, reply, meta, check: None, object: None, ack_wait, mine_until })
+        Some(Self { shared, reply, meta, life, check: None, object: None, ack_wait, mine_until })
     }
 
     pub(super) fn learn(&mut self, check: &CheckTicket, body: &Stored) {
@@ -57,11 +60,11 @@ impl CheckTicketOnBroker {
 
     /// Nobody can be told: it is not known whose it is.
     pub(super) fn give_up_unreadable(&self) {
-        self.shared.send_to(self.reply.clone(), Bytes::from_static(b"+TERM"));
+        self.send(TERMINATE);
     }
 
     pub(super) fn reject(&self, reason: Reason) {
-        let (shared, reply) = (Arc::clone(&self.shared), self.reply.clone());
+        let (shared, reply, life) = (Arc::clone(&self.shared), self.reply.clone(), self.life);
         let (check, object) = (self.check.clone(), self.object.clone());
         self.shared.run(TaskKind::Bury, async move {
             if let Some(check) = &check
@@ -71,22 +74,26 @@ impl CheckTicketOnBroker {
                 tracing::warn!(code = %problem.code, "a check could not be given up: {}", problem.message);
                 return;
             }
-            shared.send_to(reply, Bytes::from_static(b"+TERM"));
+            shared.decide_in(life, reply, TERMINATE);
             if let Some(name) = object {
                 shared.forget_body(&name).await;
             }
         });
     }
 
+    fn send(&self, decision: Bytes) {
+        self.shared.decide_in(self.life, self.reply.clone(), decision);
+    }
+
     fn retry(&self, after: Duration) {
         if self.meta.delivered >= self.shared.options.max_deliver {
             return self.reject(worn_out());
         }
-        self.shared.nak(self.reply.clone(), after);
+        self.send(again_after(after));
     }
 
     fn acknowledge(&self) {
-        self.shared.send_to(self.reply.clone(), Bytes::from_static(b"+ACK"));
+        self.send(ACK);
         if let Some(name) = self.object.clone() {
             let shared = Arc::clone(&self.shared);
             self.shared.run(TaskKind::Settle, async move { shared.forget_body(&name).await });
@@ -104,7 +111,7 @@ impl DeliveryTicket for CheckTicketOnBroker {
             _ if !is_mine => {}
             Decision::Extend => {
                 *mine_until = now + self.ack_wait;
-                self.shared.send_to(self.reply.clone(), Bytes::from_static(b"+WPI"));
+                self.send(IN_PROGRESS);
             }
             Decision::Retry { after } => self.retry(after),
             Decision::HandBack => self.retry(Duration::ZERO),
