@@ -129,7 +129,7 @@ pub struct NatsOptions {
     pub max_jobs: u64,
     /// Most jobs of one tenant, lane and model.
     pub max_jobs_per_tenant: u64,
-    /// Most bytes of all jobs.
+    /// Most bytes of all jobs. The broker sets these bytes aside, and those of each further stream, when it makes the stream.
     pub max_job_bytes_total: u64,
     /// How long a dead job is kept.
     pub max_dead_age_ms: u64,
@@ -187,15 +187,15 @@ impl Default for NatsOptions {
             max_job_age_ms: 3600 * SECOND_MS,
             max_jobs: 1 << 20,
             max_jobs_per_tenant: 4096,
-            max_job_bytes_total: 4 << 30,
+            max_job_bytes_total: 1 << 30,
             max_dead_age_ms: 7 * DAY_MS,
-            max_dead_bytes_total: 1 << 30,
+            max_dead_bytes_total: 256 << 20,
             max_check_age_ms: DAY_MS,
             max_checks_per_tenant: 4096,
-            max_check_bytes_total: 1 << 30,
-            max_body_bytes_total: 4 << 30,
+            max_check_bytes_total: 512 << 20,
+            max_body_bytes_total: 1 << 30,
             answer_ttl_ms: DAY_MS,
-            max_answer_bytes_total: 1 << 30,
+            max_answer_bytes_total: 512 << 20,
         }
     }
 }

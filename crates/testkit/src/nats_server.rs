@@ -19,6 +19,9 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Lines of a server's log that are shown where a test fails.
 const SHOWN_LOG_LINES: usize = 60;
+/// What the streams may hold together. Said outright, as the server's own choice is a part of what is free on the disk, so that
+/// a test would depend on it.
+const MAX_STORE: &str = "64GB";
 
 /// A server with JetStream on a port of its own, with a store folder of its own. Dropping it kills it; where the test is
 /// failing then, the end of its log is shown.
@@ -141,7 +144,7 @@ impl NatsServer {
         let port = if self.port == 0 { "-1".to_owned() } else { self.port.to_string() };
         let folder = self.folder.path();
         let config = format!(
-            "listen: \"127.0.0.1:{port}\"\nlog_file: {:?}\nports_file_dir: {folder:?}\njetstream {{ store_dir: {:?} }}\n{}\n",
+            "listen: \"127.0.0.1:{port}\"\nlog_file: {:?}\nports_file_dir: {folder:?}\njetstream {{ store_dir: {:?}, max_file_store: {MAX_STORE} }}\n{}\n",
             self.log_file(),
             folder.join("store"),
             self.extra_config

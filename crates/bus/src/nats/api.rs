@@ -20,6 +20,8 @@ pub(super) mod refusal {
     pub(crate) const NO_STORAGE_LEFT: u64 = 10_047;
     pub(crate) const NO_MEMORY_LEFT: u64 = 10_028;
     pub(crate) const NO_RESOURCES_LEFT: u64 = 10_023;
+    /// What a stream reserves is more than there is.
+    pub(crate) const NO_ROOM: [u64; 3] = [NO_STORAGE_LEFT, NO_MEMORY_LEFT, NO_RESOURCES_LEFT];
 }
 
 /// A request that got no answer that helps.

@@ -113,7 +113,14 @@ fn unsuitable(wanted: &Wanted, why: &str) -> Problem {
 }
 
 fn unanswered(wanted: &Wanted, error: &ApiError) -> Wrong {
-    let hint = if matches!(error, ApiError::NobodyThere) { "; is JetStream switched on?" } else { "" };
+    let hint = match error {
+        ApiError::NobodyThere => "; is JetStream switched on?",
+        ApiError::Refused { number, .. } if refusal::NO_ROOM.contains(number) => {
+            "; it has no room for what the streams may hold: give it more (max_file_store, max_memory_store, space on its disk), \
+             or lower the nats.max_…_bytes_total options"
+        }
+        _ => "",
+    };
     let message = format!("{}: {error}{hint}", wanted.name());
     match error.may_pass() {
         true => Wrong::Unanswered(Problem::new(Code::BUS_UNAVAILABLE, message)),
