@@ -116,9 +116,12 @@ impl Connection {
 
 /// What is wrong with a connection that no further attempt makes better.
 fn lasting(error: &ConnectError) -> Option<Problem> {
+    // What the TLS layer says comes as one of several kinds; its words are the same.
+    let says = |words: &str| error.to_string().contains(words);
     // With TLS 1.3, a server says only after the handshake that it wants another certificate.
-    let refuses_certificate = error.to_string().contains("received fatal alert");
-    let speaks_no_tls = error.to_string().contains("received corrupt message");
+    let refuses_certificate = says("received fatal alert");
+    let has_no_trusted_certificate = says("invalid peer certificate");
+    let speaks_no_tls = says("received corrupt message");
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
             let message = format!("the broker refuses these credentials: {error}");
@@ -128,7 +131,7 @@ fn lasting(error: &ConnectError) -> Option<Problem> {
             let message = format!("the broker refuses this client's certificate: {error}");
             Some(Problem::new(Code::BROKER_DENIED, message))
         }
-        ConnectErrorKind::Tls => {
+        _ if has_no_trusted_certificate || error.kind() == ConnectErrorKind::Tls => {
             Some(Problem::new(Code::BROKER_UNTRUSTED, format!("the broker cannot be trusted: {error}")))
         }
         _ if speaks_no_tls => {
