@@ -168,21 +168,22 @@ const USERS: &str = r#"authorization { users: [
 #[test]
 fn a_worker_that_meets_a_fresh_broker_first_waits_for_the_gateway_that_prepares_it() {
     let server = NatsServer::start_with(NatsVersion::of_tests(), USERS);
-    let nats = |user: &str| format!("nats://{user}:secret@127.0.0.1:{}", server.port());
-    let worker = Role::start(&["worker", "--nats", &nats("worker"), "--admin-listen", "127.0.0.1:0"]);
+    let (nats, folder) = (server.url(), tempfile::tempdir().unwrap());
+    let as_user = |user: &str| {
+        let file = folder.path().join(format!("{user}.toml"));
+        std::fs::write(&file, format!("[nats]\nuser = {user:?}\npassword = \"secret\"\n")).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let config = as_user("worker");
+    let worker =
+        Role::start(&["worker", "--config", &config, "--nats", &nats, "--admin-listen", "127.0.0.1:0"]);
     let (status, problem) = worker.get("/readyz");
     assert_eq!(status, 503, "{problem}");
     assert!(problem.to_string().contains("it lacks the streams"), "{problem}");
     assert_eq!(worker.get("/livez").0, 200);
-    let gateway = Role::start(&[
-        "gateway",
-        "--nats",
-        &nats("gateway"),
-        "--listen",
-        "127.0.0.1:0",
-        "--admin-listen",
-        "",
-    ]);
+    let config = as_user("gateway");
+    let listen = ["--listen", "127.0.0.1:0", "--admin-listen", ""];
+    let gateway = Role::start(&[&["gateway", "--config", &config, "--nats", &nats], &listen[..]].concat());
     let give_up = Instant::now() + PATIENCE;
     while worker.get("/readyz").0 != 200 {
         assert!(Instant::now() < give_up, "{:?}", worker.get("/readyz"));

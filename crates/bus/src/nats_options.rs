@@ -216,6 +216,10 @@ impl NatsOptions {
         if self.urls.is_empty() {
             return wrong("urls is empty");
         }
+        // The client would not use them, and an address is shown in logs.
+        if self.urls.iter().any(|url| url.contains('@')) {
+            return wrong("urls must hold no user or password; give them as user and password, or as token");
+        }
         if !matches!(self.replicas, 1 | 3 | 5) {
             return wrong("replicas must be 1, 3 or 5");
         }
@@ -311,6 +315,8 @@ mod tests {
         let refused = |options: NatsOptions| options.validate().unwrap_err().message;
         let base = NatsOptions::default;
         assert!(refused(NatsOptions { urls: Vec::new(), ..base() }).contains("urls"));
+        let with_password = refused(NatsOptions::at("nats://me:hidden-word@127.0.0.1:4222"));
+        assert!(with_password.contains("user and password") && !with_password.contains("hidden-word"));
         assert!(refused(NatsOptions { replicas: 2, ..base() }).contains("replicas"));
         assert!(refused(NatsOptions { user: "me".into(), ..base() }).contains("password"));
         assert!(refused(NatsOptions { max_deliver: 0, ..base() }).contains("max_deliver"));
