@@ -57,7 +57,8 @@ pub(crate) async fn an_undecided_job_is_delivered_again_after_the_ack_wait<K: Ba
             break delivery;
         }
     };
-    assert!(start.elapsed() >= times.ack_wait && start.elapsed() < times.ack_wait + Duration::from_secs(1));
+    // A busy machine is late, never early.
+    assert!(start.elapsed() >= times.ack_wait && start.elapsed() < times.ack_wait + Duration::from_secs(5));
     assert_eq!((held[0].delivered(), again.delivered()), (1, 2));
     assert!(again.time_left() <= job(0).time_left - times.ack_wait, "waiting uses up the job's time");
     // The first holder is late; what it says changes nothing, but that a broker takes its word that the job is done.
