@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::backend::{Backend, CallFailure};
+use crate::backend::Backend;
 use crate::judge::Asking;
 use crate::parse::{Found, find_answer};
 use crate::wire::{AnswerSchema, ChatReply, ChatRequest};
@@ -43,7 +43,7 @@ pub(crate) async fn probe(backend: &Backend, asking: &mut Asking) -> Result<Capa
         // Plain JSON has no schema to hold to: the prompt must ask for it, and backends insist on the word.
         let text = if format == AnswerFormat::JsonObject { AS_JSON } else { PLAIN };
         let request = ChatRequest { schema: Some(schema()), ..question(text) };
-        let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+        let reply = with_feature(backend, &request, [tried, can], asking).await?;
         if reply.is_some_and(|reply| obeys(&reply)) {
             can = tried;
             break;
@@ -51,17 +51,17 @@ pub(crate) async fn probe(backend: &Backend, asking: &mut Asking) -> Result<Capa
     }
     let tried = Capabilities { logprobs: true, ..can };
     let request = ChatRequest { wants_logprobs: true, ..question(PLAIN) };
-    let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+    let reply = with_feature(backend, &request, [tried, can], asking).await?;
     can.logprobs = reply.is_some_and(|reply| has_logprobs(&reply));
 
     let tried = Capabilities { seed: true, ..can };
     let request = ChatRequest { seed: Some(1), ..question(PLAIN) };
-    let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+    let reply = with_feature(backend, &request, [tried, can], asking).await?;
     can.seed = reply.is_some();
 
     let tried = Capabilities { n: true, ..can };
     let request = ChatRequest { n: 2, temperature: CHOICE_TEMPERATURE, ..question(PLAIN) };
-    let reply = optional(backend.call(&request, &tried, asking.deadline, &mut asking.usage).await)?;
+    let reply = with_feature(backend, &request, [tried, can], asking).await?;
     can.n = reply.is_some_and(|reply| reply.choices.len() == 2);
     tracing::info!(
         format = ?can.answer_format,
@@ -91,14 +91,26 @@ async fn basics(backend: &Backend, asking: &mut Asking) -> Result<Capabilities, 
     Err(refused.unwrap_or_else(|| Problem::new(Code::INTERNAL, "a probe ended without a reason")))
 }
 
-/// Whether a feature brought an answer: a refusal, or an answer that makes no sense, means that it is not there. Anything else
-/// says nothing about it.
-fn optional(reply: Result<ChatReply, CallFailure>) -> Result<Option<ChatReply>, Problem> {
-    match reply {
-        Ok(reply) => Ok(Some(reply)),
-        Err(failure) if failure.is_rejection || failure.problem.code == Code::JUDGE_UNREADABLE => Ok(None),
-        Err(failure) => Err(failure.problem),
+/// Asks with a feature. `None` where it is not there: it is refused, its answer makes no sense, or the backend fails with it
+/// (`tried`) and answers without it (`can`). Any other failure says nothing about it.
+async fn with_feature(
+    backend: &Backend,
+    request: &ChatRequest,
+    [tried, can]: [Capabilities; 2],
+    asking: &mut Asking,
+) -> Result<Option<ChatReply>, Problem> {
+    let failure = match backend.call(request, &tried, asking.deadline, &mut asking.usage).await {
+        Ok(reply) => return Ok(Some(reply)),
+        Err(failure) => failure,
+    };
+    if failure.is_rejection || failure.problem.code == Code::JUDGE_UNREADABLE {
+        return Ok(None);
     }
+    if failure.problem.code != Code::JUDGE_UNAVAILABLE {
+        return Err(failure.problem);
+    }
+    let without = backend.call(&question(PLAIN), &can, asking.deadline, &mut asking.usage).await;
+    without.map(|_| None).map_err(|failure| failure.problem)
 }
 
 fn question(text: &str) -> ChatRequest {

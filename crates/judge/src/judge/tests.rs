@@ -4,6 +4,7 @@ use crate::{JudgeLabel, VerdictQuestion};
 
 mod canary;
 mod http;
+mod tls;
 
 /// Options for a stub that is not reached over HTTP.
 fn inside() -> JudgeOptions {

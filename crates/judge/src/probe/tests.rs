@@ -57,3 +57,19 @@ async fn a_probe_survives_faults_and_one_that_fails_is_made_again() {
     assert_eq!((failure.code(), failure.usage.calls), (Code::JUDGE_UNAVAILABLE, 4));
     assert!(judge.probe(None).await.is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_backend_that_fails_over_a_schema_is_asked_without_one_and_one_that_is_down_is_not_blamed_for_it() {
+    let fails = [Some(Fault::ServerError); 4];
+    let script = [None].into_iter().chain(fails).collect();
+    let stub = StubJudge::new(StubOptions { script, ..StubOptions::default() });
+    let found = judge(&stub).probe(None).await.unwrap().value;
+    assert_eq!(found.answer_format, AnswerFormat::Text);
+    assert!(found.logprobs && found.seed && found.n);
+
+    let script = [None].into_iter().chain(fails).chain(fails).collect();
+    let stub = StubJudge::new(StubOptions { script, ..StubOptions::default() });
+    let judge = judge(&stub);
+    assert_eq!(judge.probe(None).await.unwrap_err().code(), Code::JUDGE_UNAVAILABLE);
+    assert_eq!(judge.capabilities(), None);
+}
