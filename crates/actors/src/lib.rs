@@ -32,4 +32,4 @@ pub use restart::{RestartDecision, RestartHistory, RestartPolicy};
 #[cfg(feature = "sim")]
 pub use simulate::{Simulation, is_simulated, take_broken};
 pub use supervise::{ChildSpec, Strategy, Supervisor, SupervisorMessage, SupervisorSpec};
-pub use task::{OwnedTask, TaskKind, run_blocking, spawn_task};
+pub use task::{OwnedTask, TaskKind, run_blocking, run_computing, spawn_task};

@@ -137,7 +137,7 @@ pub async fn run_blocking<T: Send + 'static>(
     kind: TaskKind,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    let run = move || std::panic::catch_unwind(AssertUnwindSafe(work)).ok();
+    let run = move || run_guarded(work);
     #[cfg(feature = "sim")]
     if let Some(takes) = crate::simulate::pace(kind) {
         // As on a thread, the end comes later than the start.
@@ -153,6 +153,29 @@ pub async fn run_blocking<T: Send + 'static>(
         tracing::error!(kind = kind.name(), "a blocking task panicked");
     }
     value
+}
+
+/// Runs something that computes: right here where it `is_short`, well below a millisecond, because handing such work to a thread and
+/// waiting for it costs as much as the work itself; else as [`run_blocking`]. `None` where it panicked, which is logged.
+pub async fn run_computing<T: Send + 'static>(
+    kind: TaskKind,
+    is_short: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    #[cfg(feature = "sim")]
+    let is_short = is_short && !crate::is_simulated();
+    if !is_short {
+        return run_blocking(kind, work).await;
+    }
+    let value = run_guarded(work);
+    if value.is_none() {
+        tracing::error!(kind = kind.name(), "a computation panicked");
+    }
+    value
+}
+
+fn run_guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
 #[cfg(test)]
@@ -181,5 +204,9 @@ mod tests {
         assert_eq!(run_blocking(TaskKind::Encode, || 7).await, Some(7));
         let bomb = || -> u8 { panic!("test") };
         assert_eq!(run_blocking(TaskKind::Encode, bomb).await, None);
+        for is_short in [true, false] {
+            assert_eq!(run_computing(TaskKind::Encode, is_short, || 7).await, Some(7));
+            assert_eq!(run_computing(TaskKind::Encode, is_short, bomb).await, None);
+        }
     }
 }

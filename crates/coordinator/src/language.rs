@@ -5,6 +5,8 @@
 
 mod words;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
 use words::{MAX_WORDS_READ, PROFILES};
 
 /// Fewest letters from which a script is said.
@@ -107,19 +109,45 @@ struct Signs {
     lettered: usize,
 }
 
+/// Of each frequent word, and of each letter, whose it is: one bit for each profile.
+struct Known {
+    words: HashMap<&'static str, u16>,
+    letters: HashMap<char, u16>,
+}
+
+static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+    let (mut words, mut letters) = (HashMap::new(), HashMap::new());
+    for (index, profile) in PROFILES.iter().enumerate() {
+        profile.words.iter().for_each(|word| *words.entry(*word).or_default() |= 1 << index);
+        profile.letters.iter().for_each(|letter| *letters.entry(*letter).or_default() |= 1 << index);
+    }
+    Known { words, letters }
+});
+
 fn by_frequent_words(text: &str) -> Option<&'static str> {
     let mut signs = [Signs::default(); PROFILES.len()];
-    let mut total = 0;
+    let (mut total, mut lower) = (0, String::new());
     let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     for word in words.take(MAX_WORDS_READ) {
         total += 1;
         let is_plain = total == 1 || word.starts_with(char::is_lowercase);
-        let word = word.to_lowercase();
-        for (sign, profile) in signs.iter_mut().zip(&PROFILES) {
-            if profile.words.contains(&word.as_str()) {
+        lower.clear();
+        lower.extend(word.chars().flat_map(char::to_lowercase));
+        let of_word = KNOWN.words.get(lower.as_str()).copied().unwrap_or(0);
+        let of_letters = match lower.is_ascii() || total == 1 || !is_plain {
+            true => 0,
+            false => {
+                lower.chars().filter_map(|letter| KNOWN.letters.get(&letter)).fold(0, |all, of| all | of)
+            }
+        };
+        if of_word | of_letters == 0 {
+            continue;
+        }
+        for (index, sign) in signs.iter_mut().enumerate() {
+            if of_word >> index & 1 == 1 {
                 sign.all_words += 1;
                 sign.words += usize::from(is_plain);
-            } else if total > 1 && is_plain && word.contains(profile.letters) {
+            } else if of_letters >> index & 1 == 1 {
                 sign.lettered += 1;
             }
         }

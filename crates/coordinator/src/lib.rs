@@ -27,6 +27,7 @@ mod cascade;
 mod check;
 mod checks;
 mod coordinator;
+mod counts;
 mod dispatch;
 mod fleet;
 mod key;

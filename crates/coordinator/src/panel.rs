@@ -54,9 +54,9 @@ impl Panel {
         Self { stages, later, ..self }
     }
 
-    /// Items that the detectors will ask for, equal ones counted for each.
-    pub(crate) fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
-        self.members.iter().map(|member| member.detector.planned_items(check, facts)).sum()
+    /// Items that the detectors, once started, ask for in all, equal ones counted for each.
+    pub(crate) fn planned_items(&self) -> usize {
+        self.members.iter().map(|member| member.detector.planned_items()).sum()
     }
 
     /// The first round; `None`: nothing is to be scored.

@@ -2,6 +2,7 @@
 
 use crate::CoordinatorOptions;
 use crate::cascade::{Plan, Stages};
+use crate::counts::RememberedCounts;
 use crate::key::KeyMaker;
 use crate::language;
 use crate::panel::Panel;
@@ -11,7 +12,8 @@ use groundline_claims::{SplitOptions, split_response, split_source};
 use groundline_detectors::create;
 use groundline_evidence::{SourceText, prepare_source};
 use groundline_types::{
-    CheckRequest, Claim, Code, CountTokens, ModelFacts, Note, PreparedCheck, PreparedSource, Problem, Reason,
+    CheckRequest, Claim, Code, CountTokens, Derived, ModelFacts, Note, PreparedCheck, PreparedSource,
+    Problem, Reason,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -32,8 +34,6 @@ pub(crate) struct Prepared {
     pub(crate) refused: HashMap<Arc<str>, Reason>,
     /// Whether every source is surely in another language than the response.
     pub(crate) is_foreign: bool,
-    pub(crate) planned_items: usize,
-    pub(crate) planned_tokens: usize,
 }
 
 /// What is to be checked: a request, or a part of one that is still being written.
@@ -53,6 +53,11 @@ impl Asked {
             }
             None => split_response(&self.request.response, &options),
         }
+    }
+
+    /// The sentence before the claims of a part.
+    fn before(&self) -> Option<Arc<str>> {
+        self.part.as_ref().and_then(|part| part.before.clone())
     }
 
     /// What the language of the response is guessed from.
@@ -82,6 +87,8 @@ pub(crate) fn prepare(
     if asked.part.as_ref().is_some_and(|part| part.first_stage_alone) {
         plan = plan.first_alone();
     }
+    let counter: Arc<dyn CountTokens> = Arc::new(RememberedCounts::new(Arc::clone(&model.counter)));
+    let model = &ModelFacts { counter, ..model.clone() };
     let claims = asked.claims();
     let (mut window_tokens, mut refused) = window_beside(&claims, model);
     if let Some(part) = &asked.part {
@@ -95,11 +102,15 @@ pub(crate) fn prepare(
     }
     let is_foreign = language::is_foreign(asked.sample_text(), sources.iter().map(|source| &*source.text));
     notes.extend(request_notes(&request, is_foreign));
-    let check = Arc::new(PreparedCheck { request, claims, sources });
+    let check = Arc::new(PreparedCheck {
+        request,
+        claims,
+        before: asked.before(),
+        sources,
+        derived: Derived::default(),
+    });
     let panel = panel(plan, KeyMaker::new(&model.id, tenant), options);
-    let planned_items = panel.planned_items(&check, &facts);
-    let planned_tokens = planned_items * mean_pair_tokens(&check, &facts);
-    Ok(Prepared { check, facts, panel, notes, refused, is_foreign, planned_items, planned_tokens })
+    Ok(Prepared { check, facts, panel, notes, refused, is_foreign })
 }
 
 fn panel(plan: Plan, keys: KeyMaker, options: &CoordinatorOptions) -> Panel {
@@ -198,7 +209,7 @@ impl Ids {
 }
 
 /// Tokens of a (source sentence, claim) pair on average, for estimates of time.
-fn mean_pair_tokens(check: &PreparedCheck, facts: &ModelFacts) -> usize {
+pub(crate) fn mean_pair_tokens(check: &PreparedCheck, facts: &ModelFacts) -> usize {
     let mean = |tokens: usize, count: usize| tokens.checked_div(count).unwrap_or(0);
     let sentences = check.sources.iter().flat_map(|source| &source.sentences);
     let (evidence_tokens, evidence) =

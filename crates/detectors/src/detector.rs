@@ -24,12 +24,13 @@ pub trait Detector: Send + std::fmt::Debug {
     /// The method's name, as in a request's `methods`.
     fn name(&self) -> &'static str;
 
-    /// Work items it will ask for in all, for progress and estimates. Exact, except that findings may spare some of the work for
-    /// facts, and that claims with values in another notation than their evidence's are asked about once more.
-    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize;
-
     /// Starts on a check, forgetting any earlier one. A check without anything to score is [`Next::Done`] at once.
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next;
+
+    /// Work items that it asks for in all on the check it was started on, for progress and estimates. Exact, except that findings
+    /// may spare some of the work for facts, and that claims with values in another notation than their evidence's are asked about
+    /// once more.
+    fn planned_items(&self) -> usize;
 
     /// Takes the outcomes of the work last asked for, in its order. Missing ones count as failed, surplus ones are ignored.
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next;

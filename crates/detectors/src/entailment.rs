@@ -15,8 +15,9 @@ mod facts;
 mod variants;
 
 use crate::answers::{read_embedding, read_pair};
-use crate::features::{Embeddings, EvidenceFeatures, features};
+use crate::features::{Embeddings, EvidenceFeatures};
 use crate::layout::{Layout, keeps_matrix, pair};
+use crate::reading::reading;
 use crate::tally::{PICKS, ScoredRow, ScoredWindow, finding, never_started, response_score, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
 use facts::{FactContext, FactRun};
@@ -110,17 +111,6 @@ impl Detector for Entailment {
         "entailment"
     }
 
-    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
-        let layout = Layout::new(check, facts);
-        if layout.columns.is_empty() {
-            return 0;
-        }
-        let embeddings = layout.rows.len() + layout.columns.len();
-        let pairs = layout.pairs() + layout.windows.len() * layout.columns.len();
-        let for_facts = if check.request.facts { facts::planned_items(check, &layout) } else { 0 };
-        embeddings + pairs + for_facts
-    }
-
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
         let layout = Layout::new(check, facts);
         let not_yet = Reason::new(Code::INTERNAL, "the sentence's embedding was not asked for");
@@ -147,6 +137,10 @@ impl Detector for Entailment {
         self.next()
     }
 
+    fn planned_items(&self) -> usize {
+        self.run.as_ref().map_or(0, Run::planned_items)
+    }
+
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
         if let Some(run) = &mut self.run {
             run.take(outcomes, &self.options);
@@ -156,6 +150,17 @@ impl Detector for Entailment {
 }
 
 impl Run {
+    fn planned_items(&self) -> usize {
+        let (check, layout) = (&self.check, &self.layout);
+        if layout.columns.is_empty() {
+            return 0;
+        }
+        let embeddings = layout.rows.len() + layout.columns.len();
+        let pairs = layout.pairs() + layout.windows.len() * layout.columns.len();
+        let for_facts = if check.request.facts { facts::planned_items(check, layout) } else { 0 };
+        embeddings + pairs + for_facts
+    }
+
     fn next_work(&mut self, options: &DetectorOptions) -> Vec<Work> {
         if self.claims.is_none() {
             self.asked = self.next_asks(options);
@@ -320,9 +325,9 @@ impl Run {
     /// All rows, nearest to a claim first.
     fn ranked(&self, column: usize) -> Result<Vec<usize>, Reason> {
         let embedding = self.column_embeddings[column].as_ref().map_err(Clone::clone)?;
-        let claim = features(self.layout.column_text(&self.check, column));
+        let claim = reading(&self.check, self.layout.column_text(&self.check, column));
         let embeddings = Embeddings { claim: embedding, rows: &self.row_embeddings };
-        Ok(self.features.ranked(&claim, Some(embeddings)))
+        Ok(self.features.ranked(&claim.features, Some(embeddings)))
     }
 
     fn finding(&self, near: &[usize], tally: &Tally, options: &DetectorOptions) -> ClaimFinding {

@@ -2,6 +2,7 @@
 
 use crate::answers::read_pair;
 use crate::notation::in_notation_of;
+use crate::reading::reading;
 use groundline_types::{
     Claim, ClaimFinding, Code, Head, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason,
     Score, SupportMatrix, Work,
@@ -125,7 +126,12 @@ impl Layout {
     /// What to ask about a claim against a row that has a value of it in another notation: the claim in the row's notation.
     /// `None` where there is no such value, and where the model could not read the result next to the longest window.
     pub(crate) fn variant(&self, check: &PreparedCheck, row: usize, claim: &str) -> Option<Arc<str>> {
-        let variant = in_notation_of(self.row_text(check, row), claim)?;
+        let (evidence, of_claim) = (self.row_text(check, row), reading(check, claim));
+        if of_claim.values.is_empty() {
+            return None;
+        }
+        let of_row = reading(check, evidence);
+        let variant = in_notation_of((evidence, &of_row.values), (claim, &of_claim.values))?;
         (self.model.counter.count_tokens(&variant) <= self.room).then(|| variant.into())
     }
 

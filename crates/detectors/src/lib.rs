@@ -21,6 +21,7 @@ mod layout;
 mod notation;
 mod numeric;
 mod options;
+mod reading;
 mod registry;
 pub mod summac;
 mod summac_conv;

@@ -4,19 +4,17 @@
 //! a claim is also read with its values written as the evidence writes them. Only where that says the same: what the evidence
 //! says may be finer than what the claim says ("3,412,345" for "3.4 million"), never coarser.
 
-use groundline_claims::values::{Amount, Approximation, Comparison, Value, ValueKind, find_values};
+use groundline_claims::values::{Amount, Approximation, Comparison, Value, ValueKind};
 
 /// What two equal numbers may differ by after arithmetic in `f64`, as a share.
 const EQUAL_SHARE: f64 = 1e-9;
 
 /// The claim with each value that the evidence has too, but writes differently, replaced by the evidence's own words for it.
-/// `None` where there is no such value.
-pub(crate) fn in_notation_of(evidence: &str, claim: &str) -> Option<String> {
-    let values = find_values(claim);
-    if values.is_empty() {
-        return None;
-    }
-    let known = find_values(evidence);
+/// `None` where there is no such value. Both texts come with the values found in them.
+pub(crate) fn in_notation_of(
+    (evidence, known): (&str, &[Value]),
+    (claim, values): (&str, &[Value]),
+) -> Option<String> {
     let mut variant = claim.to_owned();
     let mut changed = false;
     // From the end, so that places before stay right.

@@ -17,19 +17,20 @@ mod conflict;
 mod passage;
 
 use crate::answers::read_pair;
-use crate::features::features_with;
 use crate::layout::{Layout, pair};
+use crate::reading::{Reading, reading};
 use crate::tally::{PICKS, never_started, response_score};
 use crate::{Detector, DetectorOptions, Next};
 use conflict::{agrees, replaces, says_otherwise};
-use groundline_claims::values::{Value, find_values};
-use groundline_evidence::{NearnessWeights, TextFeatures, nearness_score, rank};
+use groundline_claims::values::Value;
+use groundline_evidence::{NearnessWeights, nearness_score, rank};
 use groundline_types::{
     AtomicFact, ClaimFinding, EvidencePick, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck,
     Probability, Report, Score, Work,
 };
 use passage::Passage;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Nearest evidence sentences that a value may conflict with.
@@ -86,17 +87,16 @@ impl Detector for Numeric {
         "numeric"
     }
 
-    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
-        let layout = Layout::new(check, facts);
-        let suspects = Evidence::new(check, &layout).suspects();
-        suspects.iter().map(|suspect| suspect.near.len().min(CONFLICT_ROWS)).sum()
-    }
-
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
         let layout = Layout::new(check, facts);
         let suspects = Evidence::new(check, &layout).suspects();
         self.run = Some(Run { check: check.clone(), labels: facts.labels, layout, suspects, asked: 0 });
         self.next()
+    }
+
+    fn planned_items(&self) -> usize {
+        let suspects = self.run.iter().flat_map(|run| &run.suspects);
+        suspects.map(|suspect| suspect.near.len().min(CONFLICT_ROWS)).sum()
     }
 
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
@@ -137,12 +137,12 @@ impl Run {
     }
 
     fn report(&self) -> Report {
-        let evidence = Evidence::bare(&self.check, &self.layout);
+        let evidence = Evidence::new(&self.check, &self.layout);
         let mut found: Vec<_> =
             self.layout.columns.iter().map(|_| Some(Outcome::Scored(ClaimFinding::default()))).collect();
-        let mut conflicts = BTreeMap::new();
+        let (mut conflicts, mut passages) = (BTreeMap::new(), BTreeMap::new());
         for suspect in &self.suspects {
-            let in_claim = evidence.conflicts(suspect);
+            let in_claim = evidence.conflicts(suspect, &mut passages);
             found[suspect.column] = Some(Outcome::Scored(evidence.finding(in_claim.iter())));
             conflicts.insert(self.layout.columns[suspect.column], in_claim);
         }
@@ -165,11 +165,11 @@ impl Run {
     }
 }
 
-/// All evidence of a check with its features.
+/// All evidence of a check with what it says.
 struct Evidence<'a> {
     check: &'a PreparedCheck,
     layout: &'a Layout,
-    features: Vec<TextFeatures>,
+    rows: Vec<Arc<Reading>>,
 }
 
 /// A value of the evidence that a claim's value conflicts with.
@@ -188,47 +188,41 @@ struct Conflicting {
 
 impl<'a> Evidence<'a> {
     fn new(check: &'a PreparedCheck, layout: &'a Layout) -> Self {
-        let features = |row: usize| {
-            let text = layout.row_text(check, row);
-            features_with(text, &find_values(text))
-        };
-        Self { check, layout, features: (0..layout.rows.len()).map(features).collect() }
-    }
-
-    /// Without features, for what needs no ranking.
-    fn bare(check: &'a PreparedCheck, layout: &'a Layout) -> Self {
-        Self { check, layout, features: Vec::new() }
+        let of_row = |row: usize| reading(check, layout.row_text(check, row));
+        Self { check, layout, rows: (0..layout.rows.len()).map(of_row).collect() }
     }
 
     fn suspects(&self) -> Vec<Suspect> {
         let suspect = |column: usize| {
             let text = self.layout.column_text(self.check, column);
             let values = self.claim(column).values;
-            (!values.is_empty()).then(|| Suspect {
-                column,
-                near: self.near(text, &values),
-                entailing: Vec::new(),
-            })
+            (!values.is_empty()).then(|| Suspect { column, near: self.near(text), entailing: Vec::new() })
         };
         (0..self.layout.columns.len()).filter_map(suspect).collect()
     }
 
     fn claim(&self, column: usize) -> Passage {
         let claim = self.layout.columns[column];
-        let before = claim.checked_sub(1).map(|before| &*self.check.claims[before].text);
-        Passage::new(&self.check.claims[claim].text, before)
+        let before = match claim.checked_sub(1) {
+            Some(before) => Some(&*self.check.claims[before].text),
+            None => self.check.before.as_deref(),
+        };
+        self.passage_of(&self.check.claims[claim].text, before)
     }
 
     /// The values of a claim that conflict with evidence near it.
-    fn conflicts(&self, suspect: &Suspect) -> Vec<Conflicting> {
+    fn conflicts(&self, suspect: &Suspect, passages: &mut BTreeMap<usize, Rc<Passage>>) -> Vec<Conflicting> {
         let passage = self.claim(suspect.column);
+        // Most rows are near to more than one claim, and taking one apart is most of the work.
+        let mut of_row =
+            |row: usize| Rc::clone(passages.entry(row).or_insert_with(|| Rc::new(self.passage(row))));
         let rows: Vec<NearRow> = suspect
             .near
             .iter()
             .enumerate()
             .map(|(at, row)| NearRow {
                 row: *row,
-                passage: self.passage(*row),
+                passage: of_row(*row),
                 entails: suspect.entailing.get(at).copied().unwrap_or(false),
             })
             .collect();
@@ -248,10 +242,10 @@ impl<'a> Evidence<'a> {
         conflicts: &BTreeMap<usize, Vec<Conflicting>>,
     ) -> Vec<Vec<Outcome<ClaimFinding>>> {
         let of_fact = |fact: &str, index: usize| {
-            let values = find_values(fact);
+            let in_fact = reading(self.check, fact);
             let stands = |conflicting: &&Conflicting| {
                 let is_it = |value: &Value| value.kind == conflicting.value.kind;
-                values.iter().any(is_it)
+                in_fact.values.iter().any(is_it)
             };
             Outcome::Scored(self.finding(conflicts.get(&index).into_iter().flatten().filter(stands)))
         };
@@ -285,11 +279,12 @@ impl<'a> Evidence<'a> {
     }
 
     /// The rows nearest to a claim, of those that share anything with it.
-    fn near(&self, text: &str, values: &[Value]) -> Vec<usize> {
-        let claim = features_with(text, values);
+    fn near(&self, text: &str) -> Vec<usize> {
+        let claim = reading(self.check, text);
         let weights = NearnessWeights::default();
-        let score = |features: &TextFeatures| nearness_score((&claim, None), (features, None), &weights);
-        let ranked = rank(self.features.iter().map(score));
+        let score =
+            |row: &Arc<Reading>| nearness_score((&claim.features, None), (&row.features, None), &weights);
+        let ranked = rank(self.rows.iter().map(score));
         ranked
             .into_iter()
             .filter(|near| near.score > 0.0)
@@ -302,14 +297,19 @@ impl<'a> Evidence<'a> {
         let before =
             row.checked_sub(1).filter(|before| self.layout.rows[*before].0 == self.layout.rows[row].0);
         let before = before.map(|before| &**self.layout.row_text(self.check, before));
-        Passage::new(self.layout.row_text(self.check, row), before)
+        self.passage_of(self.layout.row_text(self.check, row), before)
+    }
+
+    fn passage_of(&self, text: &str, before: Option<&str>) -> Passage {
+        let before = before.map(|before| reading(self.check, before));
+        Passage::new(text, &reading(self.check, text), before.as_deref())
     }
 }
 
 /// An evidence sentence near a claim.
 struct NearRow {
     row: usize,
-    passage: Passage,
+    passage: Rc<Passage>,
     /// Whether the model takes it to entail the claim.
     entails: bool,
 }

@@ -9,8 +9,9 @@
 
 pub mod math;
 
-use crate::features::{EvidenceFeatures, features};
+use crate::features::EvidenceFeatures;
 use crate::layout::{GridWalk, Layout, keeps_matrix};
+use crate::reading::reading;
 use crate::tally::{grid_finding, never_started, response_score};
 use crate::{Detector, DetectorOptions, Next, SummacOperator};
 use groundline_types::{ClaimFinding, ModelFacts, NliProbabilities, Outcome, PreparedCheck, Report, Score};
@@ -61,10 +62,6 @@ impl Detector for Summac {
         "summac"
     }
 
-    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
-        self.layout(check, facts).pairs()
-    }
-
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
         let layout = self.layout(check, facts);
         let features = EvidenceFeatures::new(check, &layout);
@@ -81,6 +78,10 @@ impl Detector for Summac {
             work_items: 0,
         });
         self.next()
+    }
+
+    fn planned_items(&self) -> usize {
+        self.run.as_ref().map_or(0, |run| run.walk.layout.pairs())
     }
 
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
@@ -111,8 +112,8 @@ impl Run {
         let contradiction = || probabilities.iter().map(|pair| f64::from(pair.contradiction.get()));
         self.best_entailment.extend(math::reduce(SummacOperator::Max, entailment()));
         self.zs.extend(math::zs_column(entailment(), contradiction(), &options.summac));
-        let claim = features(self.walk.layout.column_text(&self.check, column));
-        let near = self.features.ranked(&claim, None);
+        let claim = reading(&self.check, self.walk.layout.column_text(&self.check, column));
+        let near = self.features.ranked(&claim.features, None);
         grid_finding(probabilities, &near, &self.walk.layout, options)
     }
 

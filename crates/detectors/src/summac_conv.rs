@@ -64,10 +64,6 @@ impl Detector for SummacConv {
         "summac_conv"
     }
 
-    fn planned_items(&self, check: &PreparedCheck, facts: &ModelFacts) -> usize {
-        self.layout(check, facts).pairs()
-    }
-
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
         let layout = self.layout(check, facts);
         let found = vec![None; layout.columns.len()];
@@ -76,6 +72,10 @@ impl Detector for SummacConv {
         self.run =
             Some(Run { walk, found, rows: Vec::new(), fitted: facts.summac_conv_fitted, work_items: 0 });
         self.next()
+    }
+
+    fn planned_items(&self) -> usize {
+        self.run.as_ref().map_or(0, |run| run.walk.layout.pairs())
     }
 
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {

@@ -49,8 +49,17 @@ pub(crate) fn check_of(sources: &[&[&str]], claims: &[&str]) -> PreparedCheck {
     PreparedCheck {
         request: Arc::new(CheckRequest::new(claims.join(" "), "")),
         claims: claims.iter().map(|text| claim(text)).collect(),
+        before: None,
         sources,
+        derived: Default::default(),
     }
+}
+
+/// What a method plans for a check once it is started on it.
+pub(crate) fn planned_items(mut detector: impl crate::Detector, check: &Arc<PreparedCheck>) -> usize {
+    assert_eq!(detector.planned_items(), 0, "nothing is planned before the start");
+    let _ = detector.start(check, &facts());
+    detector.planned_items()
 }
 
 fn source(index: usize, texts: &[&str]) -> PreparedSource {

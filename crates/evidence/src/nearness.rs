@@ -46,12 +46,13 @@ impl TextFeatures {
 /// English function words. A plural `s` is dropped, so that `prizes` meets `prize`.
 pub fn content_words(text: &str) -> impl Iterator<Item = (Span, String)> {
     text.split(|c: char| !c.is_alphanumeric()).filter_map(|word| {
-        let lower = word.to_lowercase();
-        if lower.chars().count() < 3 || FUNCTION_WORDS.contains(&lower.as_str()) {
+        let mut lower = word.to_lowercase();
+        if lower.chars().count() < 3 || FUNCTION_WORDS.binary_search(&lower.as_str()).is_ok() {
             return None;
         }
+        lower.truncate(stem(&lower).len());
         let start = word.as_ptr() as usize - text.as_ptr() as usize;
-        Some((Span::new(start, start + word.len()), stem(&lower).to_owned()))
+        Some((Span::new(start, start + word.len()), lower))
     })
 }
 
@@ -164,6 +165,7 @@ fn hash(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
+/// In the order of the alphabet.
 const FUNCTION_WORDS: &[&str] = &[
     "about", "after", "all", "also", "and", "any", "are", "been", "before", "but", "can", "could", "did",
     "does", "for", "from", "had", "has", "have", "her", "him", "his", "how", "into", "its", "may", "more",

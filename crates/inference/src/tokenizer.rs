@@ -1,10 +1,13 @@
 //! Texts and pairs of texts as token ids.
 
+mod words;
+
 use crate::deberta::DebertaConfig;
 use crate::engine::{Encoded, Task};
 use groundline_types::{Code, CountTokens, Head, Problem};
 use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy, truncate_encodings};
 use tokenizers::{Encoding, Tokenizer};
+use words::WordCounts;
 
 /// A model's tokenizer, read from its `tokenizer.json`.
 ///
@@ -18,6 +21,8 @@ pub struct PairTokenizer {
     vocab_size: usize,
     largest_type: u32,
     pair_overhead: usize,
+    /// For tokenizers that read each word by itself: counting is most of what splitting a short text takes.
+    words: Option<WordCounts>,
 }
 
 /// Bytes of text tokenised at first for each token of a budget, when a prefix is looked for.
@@ -50,7 +55,8 @@ impl PairTokenizer {
         }
         // A model without types ignores them; one with a single type gives it to both texts.
         let largest_type = if config.type_vocab_size == 1 { 0 } else { 1 };
-        Ok(Self { max_tokens, vocab_size, largest_type, pair_overhead: pair.len(), tokenizer })
+        let (pair_overhead, words) = (pair.len(), WordCounts::for_tokenizer(&tokenizer));
+        Ok(Self { max_tokens, vocab_size, largest_type, pair_overhead, words, tokenizer })
     }
 
     /// Longest input in tokens, special tokens included.
@@ -124,6 +130,11 @@ impl PairTokenizer {
         Ok(Encoded { ids: ids.to_vec(), type_ids, task })
     }
 
+    fn count_whole(&self, text: &str) -> usize {
+        // A text that the tokenizer fails on counts as if every byte were a token, which no limit lets pass unseen.
+        self.tokenizer.encode_fast(text, false).map_or(text.len(), |encoding| encoding.len())
+    }
+
     /// Byte offsets where the tokens of `text` start.
     fn token_starts(&self, text: &str) -> Option<Vec<usize>> {
         let encoding = self.tokenizer.encode(text, false).ok()?;
@@ -133,8 +144,10 @@ impl PairTokenizer {
 
 impl CountTokens for PairTokenizer {
     fn count_tokens(&self, text: &str) -> usize {
-        // A text that the tokenizer fails on counts as if every byte were a token, which no limit lets pass unseen.
-        self.tokenizer.encode_fast(text, false).map_or(text.len(), |encoding| encoding.len())
+        match &self.words {
+            Some(words) => words.count(text, |word| self.count_whole(word)),
+            None => self.count_whole(text),
+        }
     }
 
     fn prefix_within(&self, text: &str, budget: usize) -> usize {

@@ -1,6 +1,6 @@
 //! What claims are checked against, ready for detectors.
 
-use crate::{CheckRequest, Claim, Span};
+use crate::{CheckRequest, Claim, Derived, Span};
 use std::sync::Arc;
 
 /// One request, split and windowed: what a detector starts from.
@@ -10,8 +10,12 @@ pub struct PreparedCheck {
     pub request: Arc<CheckRequest>,
     /// Every sentence of the response in order, checkable or not.
     pub claims: Vec<Claim>,
+    /// The sentence before the first of them, where they are the later part of a response: what they refer back to.
+    pub before: Option<Arc<str>>,
     /// The evidence: the request's sources in order, then its history where that is evidence.
     pub sources: Vec<PreparedSource>,
+    /// What methods have read in its texts.
+    pub derived: Derived,
 }
 
 /// One source, split into sentences and windows.

@@ -11,6 +11,7 @@
 
 mod claim;
 mod code;
+mod derived;
 mod evidence;
 mod labels;
 mod limits;
@@ -26,6 +27,7 @@ mod work;
 
 pub use claim::{AtomicFact, Claim, ClaimKind, HighStakesTag};
 pub use code::{Code, Problem};
+pub use derived::Derived;
 pub use evidence::{EvidenceSentence, EvidenceWindow, PreparedCheck, PreparedSource};
 pub use labels::{LabelError, NliLabels, NliProbabilities};
 pub use limits::Limits;

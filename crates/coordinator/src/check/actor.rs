@@ -2,19 +2,19 @@
 
 use super::machine::{self, Effect, Event, Phase, State};
 use super::message::{CheckMessage, CheckSetup, CheckWaiter, Reply};
-use super::work::{Ground, OpenRound, Turn, standing, take_turn};
+use super::work::{Begun, Ground, OpenRound, Turn, begin, standing, take_turn};
 use crate::assemble::{Context, assemble};
 use crate::cache::{FlightEnd, Leads};
 use crate::cascade::StageOutcome;
 use crate::dispatch::{DispatchMessage, Submission};
 use crate::observer::{Progress, Stage};
 use crate::panel::Panel;
-use crate::prepare::{Asked, Prepared, prepare};
+use crate::prepare::Asked;
 use crate::router::RouterMessage;
-use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
+use groundline_actors::{OwnedTask, TaskKind, run_computing, spawn_task};
 use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
 use groundline_telemetry::SpanName;
-use groundline_types::{Code, Note, Problem, Reason, Score, Timings, Usage, Work};
+use groundline_types::{CheckRequest, Code, Note, Problem, Reason, Score, Timings, Usage, Work};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,10 @@ use tokio::time::Instant;
 
 /// What detectors need for each planned item to finish once nothing more is scored; the answer is begun that much earlier.
 const FINISH_TIME_PER_ITEM: Duration = Duration::from_micros(1);
+/// A request of so many bytes of text is split, and its pairs are planned, in some hundred microseconds.
+const SHORT_BYTES: usize = 4096;
+/// With so many planned items, a turn of the methods takes about as long.
+const SHORT_ITEMS: usize = 1024;
 /// The least that is kept for making the verdict.
 const MIN_FINISH_TIME: Duration = Duration::from_millis(2);
 
@@ -45,6 +49,8 @@ pub(crate) struct CheckState {
     began: Instant,
     prepared: Instant,
     deadline_timer: Option<OwnedTask>,
+    /// Whether its texts are so short that nothing it computes takes long.
+    is_short: bool,
 }
 
 impl CheckState {
@@ -60,7 +66,7 @@ impl CheckState {
 
     fn perform(&mut self, effect: Effect) -> Option<Event> {
         match effect {
-            Effect::StartDetectors => self.run_detectors(Turn::Start),
+            Effect::StartDetectors => return Some(self.open_round()),
             Effect::Resume(outcomes) => self.run_detectors(Turn::Resume(outcomes)),
             Effect::FailRest(outcomes, reason) => self.run_detectors(Turn::FailRest(outcomes, reason)),
             Effect::Submit { serial, items } | Effect::Resubmit { serial, items } => {
@@ -116,29 +122,23 @@ impl CheckState {
         self.setup.observed.part(SpanName::Prepare);
         let shared = Arc::clone(&self.setup.shared);
         let asked = Asked { request: Arc::clone(&self.setup.request), part: self.setup.part.clone() };
-        let (tenant, myself) = (self.setup.tenant.clone(), self.myself.clone());
-        let work =
-            self.counted(move || prepare(&asked, &shared.facts, &tenant, &shared.options).map(Box::new));
+        let (tenant, myself, is_short) = (self.setup.tenant.clone(), self.myself.clone(), self.is_short);
+        let waiter = CheckWaiter { number: self.setup.number, actor: self.myself.clone() };
+        let work = self.counted(move || begin(&asked, &tenant, &shared, waiter));
         let task = async move {
-            let prepared = run_blocking(TaskKind::Prepare, work).await;
-            let _ = myself.send_message(CheckMessage::Prepared(prepared));
+            let begun = run_computing(TaskKind::Prepare, is_short, work).await;
+            let _ = myself.send_message(CheckMessage::Begun(begun));
         };
         spawn_task(TaskKind::Prepare, task).detach();
     }
 
-    fn on_prepared(&mut self, prepared: Prepared) {
+    fn on_begun(&mut self, begun: Begun) {
         self.prepared = Instant::now();
-        self.notes = prepared.notes;
-        self.is_foreign = prepared.is_foreign;
-        (self.planned_items, self.planned_tokens) = (prepared.planned_items, prepared.planned_tokens);
-        self.panel = Some(prepared.panel);
-        self.ground = Some(Arc::new(Ground {
-            check: prepared.check,
-            facts: prepared.facts,
-            refused: prepared.refused,
-            cache: Arc::clone(&self.setup.shared.cache),
-            waiter: CheckWaiter { number: self.setup.number, actor: self.myself.clone() },
-        }));
+        self.setup.observed.waits();
+        (self.notes, self.is_foreign) = (begun.notes, begun.is_foreign);
+        (self.planned_items, self.planned_tokens) = (begun.planned_items, begun.planned_tokens);
+        self.is_short &= self.planned_items <= SHORT_ITEMS;
+        (self.panel, self.round, self.ground) = (Some(begun.panel), begun.round, Some(begun.ground));
         let items = u32::try_from(self.planned_items).unwrap_or(u32::MAX);
         let left = self.setup.deadline.saturating_duration_since(self.prepared);
         let reserve = (FINISH_TIME_PER_ITEM * items + MIN_FINISH_TIME).min(left / 2);
@@ -165,24 +165,28 @@ impl CheckState {
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
         self.setup.observed.part(SpanName::Detect);
         let work = self.counted(move || Box::new(take_turn(panel, &ground, turn)));
-        let myself = self.myself.clone();
+        let (myself, is_short) = (self.myself.clone(), self.is_short);
         let task = async move {
-            let turned = run_blocking(TaskKind::Detect, work).await;
+            let turned = run_computing(TaskKind::Detect, is_short, work).await;
             let _ = myself.send_message(CheckMessage::Turned(turned));
         };
         spawn_task(TaskKind::Detect, task).detach();
     }
 
     fn on_turned(&mut self, panel: Panel, round: Option<OpenRound>) {
-        self.panel = Some(panel);
+        (self.panel, self.round) = (Some(panel), round);
         self.setup.observed.waits();
-        let Some(mut round) = round else { return self.step(Event::DetectorsDone) };
+        let round = self.open_round();
+        self.step(round);
+    }
+
+    /// What the detectors' last turn came to.
+    fn open_round(&mut self) -> Event {
+        let Some(round) = &mut self.round else { return Event::DetectorsDone };
         let pairs = round.work.iter().filter(|work| matches!(work, Work::Pair { .. })).count();
         self.usage.pairs += pairs;
         self.usage.embeddings += round.work.len() - pairs;
-        let items = std::mem::take(&mut round.items);
-        self.round = Some(round);
-        self.step(Event::Round(items));
+        Event::Round(std::mem::take(&mut round.items))
     }
 
     fn submit(&self, serial: u32, items: &[usize]) {
@@ -267,8 +271,9 @@ impl CheckState {
             context.timings.total_ms = ms(began.elapsed());
             Box::new(assemble(&ground.check, reports, &ground.facts, &shared.options, context))
         });
+        let is_short = self.is_short;
         let task = async move {
-            let result = run_blocking(TaskKind::Decide, work).await;
+            let result = run_computing(TaskKind::Decide, is_short, work).await;
             let _ = myself.send_message(CheckMessage::Concluded(result));
         };
         spawn_task(TaskKind::Decide, task).detach();
@@ -293,6 +298,12 @@ impl CheckState {
     }
 }
 
+fn is_short(request: &CheckRequest) -> bool {
+    let sources = request.sources.iter().map(|source| source.text.len()).sum::<usize>();
+    let history = request.history.iter().map(|turn| turn.content.len()).sum::<usize>();
+    request.response.len() + sources + history <= SHORT_BYTES
+}
+
 fn broken(what: &str) -> Event {
     Event::Broken(Problem::new(Code::INTERNAL, format!("{what} failed; this is a bug")))
 }
@@ -313,6 +324,7 @@ impl Actor for Check {
             machine: State::new(setup.shared.options.window_jobs),
             leads: Leads::new(Arc::clone(&setup.shared.cache)),
             reply: Some(reply),
+            is_short: is_short(&setup.request),
             setup,
             myself,
             ground: None,
@@ -341,9 +353,9 @@ impl Actor for Check {
                 state.arm_deadline(state.setup.deadline);
                 state.prepare();
             }
-            CheckMessage::Prepared(Some(Ok(prepared))) => state.on_prepared(*prepared),
-            CheckMessage::Prepared(Some(Err(problem))) => state.step(Event::Broken(problem)),
-            CheckMessage::Prepared(None) => state.step(broken("splitting the texts")),
+            CheckMessage::Begun(Some(Ok(begun))) => state.on_begun(*begun),
+            CheckMessage::Begun(Some(Err(problem))) => state.step(Event::Broken(problem)),
+            CheckMessage::Begun(None) => state.step(broken("splitting the texts")),
             CheckMessage::Turned(Some(turned)) => state.on_turned(turned.0, turned.1),
             CheckMessage::Turned(None) => state.step(broken("a method")),
             CheckMessage::JobResult(result) => state.on_job_result(result),

@@ -1,13 +1,12 @@
 //! What a check is given and told.
 
 use super::observed::Observed;
-use super::work::OpenRound;
+use super::work::{Begun, OpenRound};
 use crate::CoordinatorOptions;
 use crate::cache::{FlightEnd, ScoreCache, Waiter};
 use crate::dispatch::DispatchMessage;
 use crate::observer::Progress;
 use crate::panel::Panel;
-use crate::prepare::Prepared;
 use crate::router::RouterMessage;
 use crate::stream::Part;
 use groundline_actors::Handle;
@@ -76,8 +75,8 @@ impl Waiter for CheckWaiter {
 pub(crate) enum CheckMessage {
     /// Begin. Sent once, by the actor to itself.
     Begin,
-    /// The texts are split, or cannot be; `None`: that failed.
-    Prepared(Option<Result<Box<Prepared>, Problem>>),
+    /// The texts are split and the detectors have started, or cannot; `None`: that failed.
+    Begun(Option<Result<Box<Begun>, Problem>>),
     /// The detectors took their turn; `None`: that failed.
     Turned(Option<Box<(Panel, Option<OpenRound>)>>),
     /// An answer to a job.

@@ -1,11 +1,13 @@
 //! What a check does on threads for computing.
 
 use super::machine::{RoundItem, Standing};
-use super::message::CheckWaiter;
+use super::message::{CheckWaiter, Shared};
 use crate::cache::{Claimed, ScoreCache};
 use crate::key::Key;
 use crate::panel::{Panel, Round, estimated_tokens, text_bytes};
-use groundline_types::{ModelFacts, Outcome, PreparedCheck, Reason, Score, Work};
+use crate::prepare::{Asked, Prepared, mean_pair_tokens, prepare};
+use groundline_bus::SubjectToken;
+use groundline_types::{ModelFacts, Note, Outcome, PreparedCheck, Problem, Reason, Score, Work};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,10 +21,24 @@ pub(crate) struct Ground {
     pub(crate) waiter: CheckWaiter,
 }
 
+/// A check whose texts are split and whose detectors have started.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) ground: Arc<Ground>,
+    pub(crate) panel: Panel,
+    /// The first round; `None` where nothing is to be scored.
+    pub(crate) round: Option<OpenRound>,
+    pub(crate) notes: Vec<Note>,
+    /// Whether every source is surely in another language than the response.
+    pub(crate) is_foreign: bool,
+    /// Items that the detectors ask for in all, and about how many tokens these have.
+    pub(crate) planned_items: usize,
+    pub(crate) planned_tokens: usize,
+}
+
 /// What the detectors are to do.
 #[derive(Debug)]
 pub(crate) enum Turn {
-    Start,
     Resume(Vec<Outcome<Score>>),
     FailRest(Vec<Outcome<Score>>, Reason),
 }
@@ -37,10 +53,25 @@ pub(crate) struct OpenRound {
     pub(crate) items: Vec<RoundItem>,
 }
 
+/// Splits the texts and starts the detectors.
+pub(crate) fn begin(
+    asked: &Asked,
+    tenant: &SubjectToken,
+    shared: &Shared,
+    waiter: CheckWaiter,
+) -> Result<Box<Begun>, Problem> {
+    let Prepared { check, facts, mut panel, notes, refused, is_foreign } =
+        prepare(asked, &shared.facts, tenant, &shared.options)?;
+    let ground = Arc::new(Ground { check, facts, refused, cache: Arc::clone(&shared.cache), waiter });
+    let round = panel.start(&ground.check, &ground.facts).map(|round| open(round, &ground));
+    let planned_items = panel.planned_items();
+    let planned_tokens = planned_items * mean_pair_tokens(&ground.check, &ground.facts);
+    Ok(Box::new(Begun { ground, panel, round, notes, is_foreign, planned_items, planned_tokens }))
+}
+
 /// Lets the detectors take their turn. Returns them with their next round, or without where they are done.
 pub(crate) fn take_turn(mut panel: Panel, ground: &Ground, turn: Turn) -> (Panel, Option<OpenRound>) {
     let round = match turn {
-        Turn::Start => panel.start(&ground.check, &ground.facts),
         Turn::Resume(outcomes) => panel.resume(&outcomes),
         Turn::FailRest(outcomes, reason) => {
             panel.fail_rest(&outcomes, &reason);

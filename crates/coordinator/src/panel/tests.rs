@@ -14,7 +14,7 @@ impl Detector for Script {
         "script"
     }
 
-    fn planned_items(&self, _check: &PreparedCheck, _facts: &ModelFacts) -> usize {
+    fn planned_items(&self) -> usize {
         self.rounds.iter().map(Vec::len).sum()
     }
 
@@ -70,7 +70,13 @@ fn panel(scripts: Vec<Vec<Vec<Work>>>) -> (Panel, Vec<Answers>) {
 
 fn start(panel: &mut Panel) -> Option<Round> {
     let request = Arc::new(groundline_types::CheckRequest::new("r", "s"));
-    let check = Arc::new(PreparedCheck { request, claims: Vec::new(), sources: Vec::new() });
+    let check = Arc::new(PreparedCheck {
+        request,
+        claims: Vec::new(),
+        before: None,
+        sources: Vec::new(),
+        derived: Default::default(),
+    });
     let engine = groundline_testkit::ToyEngine::default();
     panel.start(&check, groundline_inference::Engine::facts(&engine))
 }

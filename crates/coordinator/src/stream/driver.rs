@@ -268,10 +268,11 @@ impl Driver {
 
     /// The results of newly settled claims, with places in the whole text.
     async fn check_settled(&self, settled: Settled) -> Result<Vec<SentenceResult>, Problem> {
-        let Settled { text, claims, start, opening } = settled;
+        let Settled { text, claims, before, start, opening } = settled;
         let request = CheckRequest { response: text, matrix: false, ..self.check.clone() };
         let part = Part {
             claims: Some(claims),
+            before,
             opening: Some(opening),
             stopped_behind: None,
             first_stage_alone: true,
@@ -322,7 +323,8 @@ impl Driver {
         request.validate(&self.coordinator.options().limits)?;
         let sources = Arc::clone(&self.sources);
         let first_stage_alone = stopped_behind.is_some();
-        let part = Part { claims: None, opening: None, stopped_behind, first_stage_alone, sources };
+        let part =
+            Part { claims: None, before: None, opening: None, stopped_behind, first_stage_alone, sources };
         self.run_part(request, part).await
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct Settled {
     pub(crate) text: Arc<str>,
     /// Their places count in `text`.
     pub(crate) claims: Vec<Claim>,
+    /// The sentence before them, which they may refer back to.
+    pub(crate) before: Option<Arc<str>>,
     /// Where `text` starts in the whole, in the unit of the stream.
     pub(crate) start: usize,
     /// How the whole begins.
@@ -67,12 +69,13 @@ impl Growth {
     pub(crate) fn look(&mut self) -> Option<Settled> {
         self.looked_bytes = self.text.len();
         let mut claims = settled_claims(&self.text, &self.options);
-        let claims = claims.split_off(self.handed_out.min(claims.len()));
+        let new = claims.split_off(self.handed_out.min(claims.len()));
+        let (before, claims) = (claims.pop().map(|claim| claim.text), new);
         let (first, last) = (claims.first()?.span, claims.last()?.span);
         self.handed_out += claims.len();
         let start = self.measure(first.start);
         let text = Arc::from(self.text.get(first.start..last.end)?);
-        Some(Settled { text, claims: shifted(claims, first.start), start, opening: self.opening() })
+        Some(Settled { text, claims: shifted(claims, first.start), before, start, opening: self.opening() })
     }
 
     fn opening(&self) -> Arc<str> {

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Part {
     /// The claims, with places in the request's response; `None`: those that the response is split into.
     pub(crate) claims: Option<Vec<Claim>>,
+    /// The sentence before the first claim, where the request has only a piece of the response.
+    pub(crate) before: Option<Arc<str>>,
     /// How the whole response begins, where the request has only a piece of it.
     pub(crate) opening: Option<Arc<str>>,
     /// How many of the claims were checked when the stream stopped; the others are not scored.

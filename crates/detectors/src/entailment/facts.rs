@@ -4,8 +4,9 @@ use super::variants;
 use super::{PICKS, ScoredRow, ScoredWindow};
 use crate::DetectorOptions;
 use crate::answers::read_pair;
-use crate::features::{EvidenceFeatures, features};
+use crate::features::EvidenceFeatures;
 use crate::layout::{Layout, pair};
+use crate::reading::reading;
 use crate::tally::finding;
 use groundline_types::{Claim, ClaimFinding, Code, NliLabels, Outcome, PreparedCheck, Reason, Score, Work};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl Unit {
     fn new((claim, fact): (usize, usize), picks: &[usize], context: FactContext<'_>) -> Self {
         let FactContext { check, layout, evidence } = context;
         let text = &check.claims[claim].facts[fact].text;
-        let rows = evidence.nearest_first(&features(text), picks);
+        let rows = evidence.nearest_first(&reading(check, text).features, picks);
         let variants = variants::of_text(check, layout, text, &rows);
         let items = rows.len() + layout.windows.len();
         Self { claim, fact, rows, variants, items }

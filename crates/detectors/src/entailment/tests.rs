@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{check_of, embedding, facts, logits, run, scorer};
+use crate::testing::{check_of, embedding, facts, logits, planned_items, run, scorer};
 use groundline_types::{AtomicFact, EvidencePick, Span};
 use proptest::prelude::*;
 
@@ -114,7 +114,7 @@ fn rounds_are_bounded_and_reach_the_grid_with_summac() {
     let source = ["one", "two", "three", "four", "five"];
     let check = Arc::new(check_of(&[&source], &["first claim", "second claim", "third claim"]));
     let mut entailment = Entailment::new(&options);
-    let planned = entailment.planned_items(&check, &facts());
+    let planned = planned_items(Entailment::new(&options), &check);
     let (report, rounds) = run(&mut entailment, &check, scorer(|_, _| (0.8, 0.1)));
     assert!(rounds.iter().all(|round| round.len() <= 6));
     assert_eq!(rounds.iter().map(Vec::len).sum::<usize>(), planned);
@@ -156,7 +156,7 @@ fn facts_meet_the_evidence_of_their_sentence_and_the_windows() {
         "fish swim" if premise.contains("fish") => (0.95, 0.0),
         _ => (0.3, 0.1),
     };
-    let planned = detector().planned_items(&check, &facts());
+    let planned = planned_items(detector(), &check);
     let (report, _) = run(&mut detector(), &check, scorer(answer));
     assert_eq!(report.work_items, planned);
     let of = |claim: usize, fact: usize| report.facts[claim][fact].scored().unwrap();
@@ -180,7 +180,7 @@ fn another_notation_of_the_same_value_is_no_contradiction() {
         ("The city has 3,400,000 residents.", "The city has 3.4 million residents."),
     ] {
         let check = Arc::new(check_of(&[&["Bread is brown.", evidence]], &[claim]));
-        let planned = detector().planned_items(&check, &facts());
+        let planned = planned_items(detector(), &check);
         let (report, rounds) = run(&mut detector(), &check, scorer(literal));
         let found = finding(&report, 0);
         assert!(near(found.support, 0.97), "{claim}: {found:?}");
@@ -207,7 +207,7 @@ fn another_value_or_a_finer_one_stays_as_the_model_has_it() {
         ("The city has 3.4 million residents.", "The city has 3,412,345 residents."),
     ] {
         let check = Arc::new(check_of(&[&[evidence, "Bread is brown."]], &[claim]));
-        let planned = detector().planned_items(&check, &facts());
+        let planned = planned_items(detector(), &check);
         let (report, _) = run(&mut detector(), &check, scorer(literal));
         assert!(near(finding(&report, 0).contradiction, 0.95), "{claim}");
         assert_eq!(report.work_items, planned, "nothing more is asked");
@@ -251,7 +251,7 @@ fn a_claim_that_is_too_long_in_another_notation_is_asked_in_its_own_words_alone(
     let evidence = format!("It opened on 12 May 1903 {}.", vec!["so"; 20].join(" "));
     let claim = format!("It opened on 1903-05-12 {}.", vec!["so"; 30].join(" "));
     let check = Arc::new(check_of(&[&[&evidence]], &[&claim]));
-    let planned = detector().planned_items(&check, &facts());
+    let planned = planned_items(detector(), &check);
     let (report, _) = run(&mut detector(), &check, scorer(literal));
     assert!(near(finding(&report, 0).contradiction, 0.95));
     assert_eq!(report.work_items, planned);
@@ -288,7 +288,7 @@ fn facts_are_asked_in_the_notation_of_their_evidence() {
     let source = ["It opened on 12 May 1903.", "Bread is brown."];
     let check =
         with_fact(check_of(&[&source], &["It opened on 1903-05-12 and is big."]), "It opened on 1903-05-12.");
-    let planned = detector().planned_items(&check, &facts());
+    let planned = planned_items(detector(), &check);
     let (report, _) = run(&mut detector(), &check, scorer(literal));
     let fact = report.facts[0][0].scored().unwrap();
     assert!(near(fact.support, 0.97) && near(fact.contradiction, 0.01), "{fact:?}");

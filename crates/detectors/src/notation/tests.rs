@@ -1,4 +1,9 @@
 use super::*;
+use groundline_claims::values::find_values;
+
+fn written_anew(evidence: &str, claim: &str) -> Option<String> {
+    in_notation_of((evidence, &find_values(evidence)), (claim, &find_values(claim)))
+}
 
 #[test]
 fn values_are_written_as_the_evidence_writes_them() {
@@ -31,7 +36,7 @@ fn values_are_written_as_the_evidence_writes_them() {
             "It had twelve rooms on 12 May 1903, they say.",
         ),
     ] {
-        assert_eq!(in_notation_of(evidence, claim).as_deref(), Some(variant), "{evidence} / {claim}");
+        assert_eq!(written_anew(evidence, claim).as_deref(), Some(variant), "{evidence} / {claim}");
     }
 }
 
@@ -54,14 +59,14 @@ fn what_would_say_less_or_something_else_is_left_alone() {
         ("", "It opened on 1903-05-12."),
         ("It opened on 12 May 1903.", "It opened."),
     ] {
-        assert_eq!(in_notation_of(evidence, claim), None, "{evidence} / {claim}");
+        assert_eq!(written_anew(evidence, claim), None, "{evidence} / {claim}");
     }
 }
 
 proptest::proptest! {
     #[test]
     fn any_texts_give_a_variant_without_panic(evidence in "\\PC{0,60}", claim in "\\PC{0,60}") {
-        if let Some(variant) = in_notation_of(&evidence, &claim) {
+        if let Some(variant) = written_anew(&evidence, &claim) {
             proptest::prop_assert_ne!(variant, claim);
         }
     }

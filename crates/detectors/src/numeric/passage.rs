@@ -1,7 +1,8 @@
 //! A sentence taken apart for comparing its values with another's.
 
-use groundline_claims::values::{Value, find_values};
-use groundline_claims::{Name, find_names};
+use crate::reading::Reading;
+use groundline_claims::Name;
+use groundline_claims::values::Value;
 use groundline_evidence::content_words;
 use groundline_types::Span;
 
@@ -63,9 +64,9 @@ pub(super) struct Passage {
 }
 
 impl Passage {
-    pub(super) fn new(text: &str, before: Option<&str>) -> Self {
-        let all = find_values(text);
-        let names = find_names(text);
+    /// Takes apart a text that says `reading`, behind one that says `before`.
+    pub(super) fn new(text: &str, reading: &Reading, before: Option<&Reading>) -> Self {
+        let (all, names) = (&reading.values, reading.names.clone());
         let inside_value =
             |span: Span| all.iter().any(|value| value.span.start < span.end && span.start < value.span.end);
         let words = content_words(text)
@@ -74,10 +75,10 @@ impl Passage {
             .collect();
         let opening: Vec<String> = lower_words(text).take(3).map(|(_, word)| word).collect();
         let refers = opening.iter().any(|word| PRONOUNS.contains(&word.as_str()));
-        let carried = before.filter(|_| refers).and_then(|before| find_names(before).into_iter().next());
-        let clauses = clauses(text, &all);
-        let comparable = |value: &Value| !value.is_identifier() && !is_part_of_word(text, value.span);
-        let values = all.into_iter().filter(comparable).collect();
+        let carried = before.filter(|_| refers).and_then(|before| before.names.first().cloned());
+        let clauses = clauses(text, all);
+        let comparable = |value: &&Value| !value.is_identifier() && !is_part_of_word(text, value.span);
+        let values = all.iter().filter(comparable).cloned().collect();
         Self { text: text.to_owned(), values, words, names, carried, clauses }
     }
 

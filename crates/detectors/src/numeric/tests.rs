@@ -176,6 +176,18 @@ fn a_pronoun_is_read_as_the_name_of_the_sentence_before() {
 }
 
 #[test]
+fn a_pronoun_that_opens_a_part_of_a_response_is_read_as_the_name_before_that_part() {
+    let source = ["Marie Curie was born in 1867."];
+    let conflicts = |before: &str, claim: &str| {
+        let mut check = check_of(&[&source], &[claim]);
+        check.before = Some(before.into());
+        report(check, 0.1).claims[0].scored().unwrap().numeric_conflict.is_some()
+    };
+    assert!(conflicts("Marie Curie was a physicist.", "She was born in 1866."));
+    assert!(!conflicts("Pierre Curie was a physicist.", "He was born in 1859."));
+}
+
+#[test]
 fn a_value_that_any_near_sentence_has_is_no_conflict() {
     let source = ["The company has 3,200 employees.", "A year later, the company had 3,400 employees."];
     assert!(conflict(&source, &["The company has 3,400 employees."]).is_none());

@@ -26,7 +26,7 @@ fn both_numbers_follow_their_definitions() {
     assert!((finding.support.unwrap().get() - 0.8).abs() < 1e-5);
     assert_eq!((finding.evidence[0].source, finding.evidence[0].sentence), (0, 1));
     assert_eq!(report.work_items, 6);
-    assert_eq!(detector().planned_items(&check, &crate::testing::facts()), 6);
+    assert_eq!(crate::testing::planned_items(detector(), &check), 6);
 }
 
 #[test]

@@ -66,3 +66,9 @@ proptest! {
         prop_assert_eq!(a.name_share(&b), 0.0);
     }
 }
+
+#[test]
+fn function_words_are_in_order_so_that_they_are_found() {
+    assert!(FUNCTION_WORDS.is_sorted());
+    assert_eq!(content_words("About your prizes").map(|(_, word)| word).collect::<Vec<_>>(), ["prize"]);
+}

@@ -88,3 +88,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tokens_are_counted_by_words_only_where_words_are_read_one_by_one() {
+    assert!(MINI.tokenizer.words.is_some());
+    assert!(UNIGRAM.tokenizer.words.is_none());
+}
+
+proptest! {
+    #[test]
+    fn the_count_by_words_is_the_count_of_the_whole(
+        text in "([a-zA-Z0-9.,'’éẞß–()\\[\\]#@\u{0}\u{b}\u{c}\u{1c}\u{85}\u{a0}\u{301}\u{2028}\u{200b}\u{3000}\u{fffd}東京]{0,12}[ \t\n\r]{0,3}){0,12}"
+    ) {
+        for _ in 0..2 {
+            prop_assert_eq!(MINI.tokenizer.count_tokens(&text), MINI.tokenizer.count_whole(&text));
+        }
+    }
+
+    #[test]
+    fn the_count_by_words_is_the_count_of_the_whole_for_any_text(text in "\\PC{0,60}", other in ".{0,40}") {
+        let text = format!("{text} {other}\t{text}");
+        prop_assert_eq!(MINI.tokenizer.count_tokens(&text), MINI.tokenizer.count_whole(&text));
+    }
+}

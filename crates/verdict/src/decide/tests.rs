@@ -33,7 +33,13 @@ fn check_of(claims: Vec<Claim>, facts: bool, matrix: bool) -> PreparedCheck {
     };
     let mut request = CheckRequest::new("r", "s");
     (request.facts, request.matrix) = (facts, matrix);
-    PreparedCheck { request: Arc::new(request), claims, sources: vec![source] }
+    PreparedCheck {
+        request: Arc::new(request),
+        claims,
+        before: None,
+        sources: vec![source],
+        derived: Default::default(),
+    }
 }
 
 fn statements(count: usize) -> PreparedCheck {

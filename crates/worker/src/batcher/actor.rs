@@ -11,11 +11,11 @@ use super::recent::RecentAnswers;
 use crate::device::MAX_BATCHES;
 use crate::load::{Callers, Load, Meter};
 use feed::AtDevice;
-use groundline_actors::{Condition, OwnedTask, TaskKind, run_blocking, spawn_task};
-use groundline_bus::{CheckId, Delivery, JobAnswer, JobBus, JobResult};
+use groundline_actors::{Condition, OwnedTask, TaskKind, run_computing, spawn_task};
+use groundline_bus::{CheckId, Delivery, Job, JobAnswer, JobBus, JobResult};
 use groundline_inference::Encoded;
 use groundline_telemetry::{DeliveryFate, record};
-use groundline_types::{Code, Lane, Outcome, Problem, Reason, Score};
+use groundline_types::{Code, Lane, Outcome, Problem, Reason, Score, Work};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -26,6 +26,9 @@ use tokio::time::Instant;
 
 /// Share of what a worker may hold that bulk jobs get while online jobs are held, in percent.
 const BULK_ROOM_PERCENT: usize = 10;
+
+/// Texts of a job, repeated ones counted again, that are turned into tokens without a thread for that.
+const SHORT_BYTES: usize = 4096;
 
 pub(crate) struct Batcher<B>(PhantomData<fn() -> B>);
 
@@ -138,9 +141,9 @@ impl<B: JobBus> BatcherState<B> {
         let Some(slot) = self.jobs.hold(delivery, now) else { return };
         let (engine, batcher) = (Arc::clone(&self.setup.engine), self.myself.clone());
         let task = async move {
-            let items = job.texts.len();
+            let (items, is_short) = (job.texts.len(), is_short(&job));
             let encode = move || job.texts.work().map(|work| engine.encode(&work)).collect::<Vec<_>>();
-            let encoded = run_blocking(TaskKind::Encode, encode).await.unwrap_or_else(|| {
+            let encoded = run_computing(TaskKind::Encode, is_short, encode).await.unwrap_or_else(|| {
                 vec![Err(Problem::new(Code::INTERNAL, "the tokenizer panicked on this job")); items]
             });
             // A batcher that ended meanwhile has given its jobs back.
@@ -276,6 +279,15 @@ impl<B: JobBus> BatcherState<B> {
             self.myself.send_after(wake.saturating_sub(now), || BatcherMessage::Tick);
         }
     }
+}
+
+/// Whether turning a job into tokens takes well below a millisecond.
+fn is_short(job: &Job) -> bool {
+    let bytes = |work: Work| match work {
+        Work::Pair { premise, hypothesis, .. } => premise.len() + hypothesis.len(),
+        Work::Embed { text } => text.len(),
+    };
+    job.texts.work().map(bytes).sum::<usize>() <= SHORT_BYTES
 }
 
 /// What an answer that needed no engine says of its delivery.

@@ -186,6 +186,8 @@ impl groundline_types::CountTokens for StuckCounter {
 
 #[tokio::test]
 async fn work_on_a_thread_counts_as_running_until_it_ends_though_its_caller_left() {
+    // Long enough for a thread: a short one is worked on where it is.
+    let request = || long_request(150);
     let gate = Arc::new(Gate::closed());
     let stuck = Arc::clone(&gate);
     let engine = ToyEngine::default().with_facts(move |facts| {

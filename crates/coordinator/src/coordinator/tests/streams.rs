@@ -99,7 +99,13 @@ async fn a_sentence_has_its_verdict_before_the_next_one_is_complete() {
     assert!(input.is_open());
     input.finish();
     let (sentences, last) = rest(&mut events).await;
-    assert_eq!(sentences.len() + 2, done(last).sentences.len());
+    let result = done(last);
+    assert_eq!(sentences.len() + 2, result.sentences.len());
+    assert_eq!(
+        result.sentences[..2],
+        [*first, *second],
+        "checked alone, a sentence refers back all the same"
+    );
 }
 
 #[tokio::test]

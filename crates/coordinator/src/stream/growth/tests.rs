@@ -23,9 +23,10 @@ fn what_is_handed_out_is_how_the_whole_text_splits_whatever_the_pieces() {
     for piece in 1..40 {
         for unit in [OffsetUnit::Bytes, OffsetUnit::Chars, OffsetUnit::Utf16] {
             let (growth, settled, _) = fed(TEXT, piece, unit);
-            let mut found = Vec::new();
-            for Settled { text, claims, start, opening } in settled {
+            let mut found: Vec<(Arc<str>, usize, usize)> = Vec::new();
+            for Settled { text, claims, before, start, opening } in settled {
                 assert!(TEXT.starts_with(&*opening));
+                assert_eq!(before.as_ref(), found.last().map(|(text, _, _)| text), "the sentence before");
                 for claim in claims {
                     assert!(claim.span.slice(&text).is_some());
                     let place = claim.span.in_unit(&text, unit).unwrap();
