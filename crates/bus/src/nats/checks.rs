@@ -142,15 +142,11 @@ impl Shared {
             // Nobody will ever begin it. Where this fails as well, the entry expires.
             let _ = self.answers().await?.purge(&key).await;
         }
-        stored.map(|stored| if is_new { stored } else { Published::Duplicate })
+        // Where this is new and stored already, an earlier try had arrived, and the word of it had not.
+        stored.map(|()| if is_new { Published::Stored } else { Published::Duplicate })
     }
 
-    async fn store_check(
-        &self,
-        ticket: &CheckTicket,
-        key: &str,
-        body: Vec<u8>,
-    ) -> Result<Published, Problem> {
+    async fn store_check(&self, ticket: &CheckTicket, key: &str, body: Vec<u8>) -> Result<(), Problem> {
         let body = self.save(&format!("{key}.check"), body).await?;
         let object = if let Stored::Object(name) = &body { Some(name.clone()) } else { None };
         let payload = encode_check(ticket, body);
@@ -161,8 +157,7 @@ impl Shared {
             let stored = self.connection.api.store(subject.clone(), headers.clone(), payload.clone()).await;
             tries += 1;
             match stored {
-                Ok(ack) if ack.is_duplicate => return Ok(Published::Duplicate),
-                Ok(_) => return Ok(Published::Stored),
+                Ok(_) => return Ok(()),
                 Err(error @ ApiError::Refused { .. }) => break error,
                 Err(error) if tries == MAX_TRIES => break error,
                 Err(_) => sleep(PAUSE).await,

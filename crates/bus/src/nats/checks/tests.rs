@@ -1,6 +1,8 @@
 use super::*;
 use crate::contract::Backend as _;
 use crate::nats::tests::Nats;
+use crate::{NatsBus, NatsOptions};
+use groundline_testkit::{FaultProxy, Way};
 
 fn ticket(id: &str) -> CheckTicket {
     CheckTicket { id: id.into(), tenant: tenant(), lane: Lane::Bulk }
@@ -43,6 +45,24 @@ async fn a_check_is_stored_once_pulled_and_answered() {
     assert_eq!(queue.answer(&tenant(), "a.b c").await, Ok(Some(Answer::Done(b"result".to_vec()))));
     assert_eq!(queue.answer(&SubjectToken::from_name("other"), "a.b c").await, Ok(None));
     assert!(queue.pull(9, Duration::from_millis(1500)).await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_whose_storing_was_not_confirmed_is_no_duplicate_of_itself() {
+    let nats = Nats::start(Nats::TIMES).await;
+    let proxy = FaultProxy::start(nats.server.port());
+    let options =
+        NatsOptions { urls: vec![proxy.url()], request_timeout_ms: 300, ..nats.bus.shared.options.clone() };
+    let bus = NatsBus::connect(options).await.unwrap();
+    let mut is_first = true;
+    proxy.set_rule(move |way, message| {
+        let is_word = way == Way::ToClient
+            && String::from_utf8_lossy(&message.payload).contains("\"stream\":\"GL_CHECKS_V1\"");
+        !(is_word && std::mem::take(&mut is_first))
+    });
+    assert_eq!(bus.checks().submit(ticket("slow"), b"body".to_vec()).await, Ok(Published::Stored));
+    assert_eq!(proxy.dropped(), 1);
+    assert_eq!(nats.bus.checks().pull(9, WAIT).await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
