@@ -108,6 +108,7 @@ macro_rules! contract_suite {
             lanes_and_models_do_not_mix
             jobs_come_out_in_order_and_acked_ones_are_gone
             a_job_that_is_handed_back_comes_at_once_and_as_good_as_new
+            what_is_settled_is_known_at_once
             an_undecided_job_is_delivered_again_after_the_ack_wait
             an_extended_job_stays_with_its_holder
             a_retry_waits_as_long_as_it_was_told

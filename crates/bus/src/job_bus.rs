@@ -51,6 +51,11 @@ pub trait JobBus: Clone + Send + Sync + 'static {
         budget: PullBudget,
     ) -> impl Future<Output = Result<Vec<Delivery>, BusClosed>> + Send;
 
+    /// Waits until the broker knows every decision made so far on deliveries of this process, those included that hand back what a
+    /// dropped pull had taken: from then on, no end of this process counts against their jobs. There is no bound: without a
+    /// connection it waits for one.
+    fn settled(&self) -> impl Future<Output = Result<(), BusClosed>> + Send;
+
     /// Sends a result to the coordinator that published the job. At most once: with nobody there, it is lost.
     fn answer(&self, result: JobResult) -> impl Future<Output = Result<(), BusClosed>> + Send;
 

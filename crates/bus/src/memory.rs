@@ -197,6 +197,11 @@ impl JobBus for MemoryBus {
         }
     }
 
+    async fn settled(&self) -> Result<(), BusClosed> {
+        // A decision is known as soon as it is made.
+        self.open()
+    }
+
     async fn answer(&self, result: JobResult) -> Result<(), BusClosed> {
         self.open()?;
         let reader = self.shared.readers().get(&result.id.reply_to).cloned();

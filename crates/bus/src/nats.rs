@@ -217,6 +217,10 @@ impl JobBus for NatsBus {
         }
     }
 
+    async fn settled(&self) -> Result<(), BusClosed> {
+        self.shared.settled().await
+    }
+
     async fn answer(&self, result: JobResult) -> Result<(), BusClosed> {
         self.shared.open()?;
         self.shared.answer(result).await

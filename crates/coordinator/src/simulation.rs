@@ -7,7 +7,8 @@
 //! What must hold, whatever happens ([`checker`]): every check is answered, refused or lost with its process; no answer comes after
 //! its deadline plus one tick; what is said of a sentence is what a cluster without faults says; coverage is never claimed that
 //! was not reached; what was lost is made good, so that a check with enough time does not end at its deadline; in the end no credit
-//! is out and no job is left in the bus.
+//! is out and no job is left in the bus. Where nothing but one deadly item brings workers down, no other job is dead
+//! ([`Schedule::draw_with_one_poison`]).
 
 mod checker;
 mod engine;
@@ -40,9 +41,13 @@ pub(crate) struct Run {
 
 /// Runs one seed.
 pub(crate) fn run(seed: u64) -> Run {
-    let schedule = Schedule::draw(seed);
+    play(Schedule::draw(seed))
+}
+
+/// Runs one schedule.
+fn play(schedule: Schedule) -> Run {
     let reference = load::reference(schedule.checks.iter().map(|check| check.template));
-    let world = in_simulation(seed, World::run(schedule.clone()));
+    let world = in_simulation(schedule.seed, World::run(schedule.clone()));
     let mut violations = checker::check(&world.records, &reference);
     violations.extend(world.leftovers);
     violations

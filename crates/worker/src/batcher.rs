@@ -1,6 +1,7 @@
 //! Forms batches of the items of many jobs, and answers jobs from the results of many batches.
 
 mod actor;
+mod alone;
 mod cancellations;
 mod intake;
 mod jobs;
@@ -10,4 +11,4 @@ mod recent;
 
 pub(crate) use actor::Batcher;
 pub(crate) use machine::BatchLimits;
-pub(crate) use message::{BatcherMessage, BatcherSetup, Room};
+pub(crate) use message::{BatcherMessage, BatcherSetup, LaneRoom, Room};

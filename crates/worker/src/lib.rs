@@ -13,7 +13,8 @@
 //!
 //! A job is answered before it is acknowledged, so that no work is lost for good. What a failed batcher held comes back from
 //! the bus; a group that comes back is answered [`Split`](groundline_bus::JobAnswer::Split), and a single that comes back runs
-//! alone, so that an item that brings workers down costs at most three of them and no other job (`batcher::intake`).
+//! alone, once the bus knows that nothing else is in hands (`batcher::alone`), so that an item that brings workers down costs at
+//! most three of them and no other job (`batcher::intake`).
 //!
 //! Invariant of absence: this crate knows no claim and no verdict.
 
@@ -23,9 +24,13 @@ mod batcher;
 mod device;
 mod load;
 mod options;
+#[cfg(feature = "sim")]
+mod planted;
 mod presence;
 mod puller;
 mod worker;
 
 pub use options::WorkerOptions;
+#[cfg(feature = "sim")]
+pub use planted::let_suspects_rush;
 pub use worker::Worker;

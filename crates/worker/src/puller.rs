@@ -1,12 +1,12 @@
 //! Asks the bus for what the batcher has room for.
 
-use crate::batcher::BatcherMessage;
+use crate::batcher::{BatcherMessage, LaneRoom};
 use groundline_actors::{Handle, OwnedTask, TaskKind, Unsent, spawn_task};
 use groundline_bus::{Delivery, JobBus, LaneId, MAX_JOB_ITEMS, PullBudget};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::marker::PhantomData;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 /// Most jobs of one pull.
 const MAX_JOBS_PER_PULL: usize = 2 * MAX_JOB_ITEMS;
@@ -19,8 +19,8 @@ pub(crate) struct PullerSetup<B> {
     pub(crate) bus: B,
     pub(crate) lane: LaneId,
     pub(crate) batcher: Handle<BatcherMessage>,
-    /// Tokens of this lane.
-    pub(crate) room: watch::Receiver<usize>,
+    /// Of this lane.
+    pub(crate) room: LaneRoom,
 }
 
 pub(crate) enum PullerMessage {
@@ -72,16 +72,30 @@ impl<B: JobBus> Actor for Puller<B> {
 }
 
 /// Ends with the bus, or with the worker.
-async fn pull_while_there_is_room<B: JobBus>(mut setup: PullerSetup<B>) {
+async fn pull_while_there_is_room<B: JobBus>(setup: PullerSetup<B>) {
     let mut bus_state = setup.bus.state();
+    let mut offers = setup.room.watch();
     loop {
         // Without a connection there is nothing to pull; what is held goes on.
         if bus_state.wait_for(|now| now.connected).await.is_err() {
             return;
         }
-        let Ok(room) = setup.room.wait_for(|room| *room > 0).await.map(|room| *room) else { return };
-        let budget = PullBudget { max_jobs: MAX_JOBS_PER_PULL, max_tokens: room, wait: PULL_WAIT };
-        let Ok(deliveries) = setup.bus.pull(&setup.lane, budget).await else { return };
+        if offers.wait_for(|offer| offer.tokens > 0).await.is_err() {
+            return;
+        }
+        let _under_way = setup.room.begin_pull();
+        let offer = *offers.borrow();
+        if offer.tokens == 0 {
+            continue;
+        }
+        let budget = PullBudget { max_jobs: MAX_JOBS_PER_PULL, max_tokens: offer.tokens, wait: PULL_WAIT };
+        let pulled = tokio::select! {
+            biased;
+            // What it has taken is handed back.
+            Ok(_) = offers.wait_for(|offer| offer.bars_pulls) => continue,
+            pulled = setup.bus.pull(&setup.lane, budget) => pulled,
+        };
+        let Ok(deliveries) = pulled else { return };
         if deliveries.is_empty() {
             continue;
         }

@@ -79,7 +79,7 @@ impl Worker {
                 bus: bus.clone(),
                 lane: LaneId { model: model.clone(), lane },
                 batcher: batcher.clone(),
-                room: room.watch(lane),
+                room: room.of(lane).clone(),
             };
             children.push(ChildSpec::new("puller", handle.clone(), move || (Puller::new(), setup.clone())));
         }

@@ -1,6 +1,6 @@
 //! Delivering jobs, again where they are not decided.
 
-use super::{Backend, budget, expect_left, job, publish_all};
+use super::{Backend, Times, budget, expect_left, job, publish_all};
 use crate::{JobBus, PullBudget};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -42,6 +42,22 @@ pub(crate) async fn a_job_that_is_handed_back_comes_at_once_and_as_good_as_new<K
             .is_empty()
     );
     next.into_iter().for_each(crate::Delivery::ack);
+    expect_left(&backend, 0, &[]).await;
+}
+
+pub(crate) async fn what_is_settled_is_known_at_once<K: Backend>() {
+    let backend = K::start(Times { ack_wait: Duration::from_secs(20), ..K::TIMES }).await;
+    publish_all(backend.bus(), 4).await;
+    let mut held = backend.bus().pull(&job(0).lane, budget(3)).await.unwrap();
+    assert_eq!(held.len(), 3);
+    held.remove(0).ack();
+    held.into_iter().for_each(crate::Delivery::hand_back);
+    assert_eq!(backend.bus().settled().await, Ok(()));
+    let wait = PullBudget { wait: Duration::ZERO, ..budget(9) };
+    let all = backend.bus().pull(&job(0).lane, wait).await.unwrap();
+    let seen = all.iter().map(|delivery| (delivery.job().id.serial, delivery.delivered()));
+    assert_eq!(seen.collect::<std::collections::BTreeSet<_>>(), [(1, 1), (2, 1), (3, 1)].into());
+    all.into_iter().for_each(crate::Delivery::ack);
     expect_left(&backend, 0, &[]).await;
 }
 

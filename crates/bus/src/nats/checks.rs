@@ -258,7 +258,7 @@ impl Shared {
 
     fn checks_queue(lane: Lane) -> Queue {
         let consumer = subjects::checks_consumer(lane).to_owned();
-        Queue { stream: subjects::CHECKS_STREAM, consumer }
+        Queue { stream: subjects::CHECKS_STREAM, consumer, jobs: None }
     }
 
     /// What is there, of the online lane first.
@@ -272,7 +272,7 @@ impl Shared {
                 break;
             }
             let queue = Self::checks_queue(lane);
-            for message in ask(&self.connection.api, &queue, room, Duration::ZERO).await? {
+            for message in ask(self, &queue, room, Duration::ZERO).await? {
                 deliveries.extend(self.receive_check(message, life).await);
             }
         }
@@ -281,12 +281,11 @@ impl Shared {
 
     /// The first check of any lane that comes.
     async fn first_check(self: &Arc<Self>, wait: Duration, life: u64) -> Option<CheckDelivery> {
-        let api = &self.connection.api;
         let (online, bulk) = (Self::checks_queue(Lane::Online), Self::checks_queue(Lane::Bulk));
         // The question that is dropped gives back what may come to it.
         let messages = tokio::select! {
-            messages = ask(api, &online, 1, wait) => messages,
-            messages = ask(api, &bulk, 1, wait) => messages,
+            messages = ask(self, &online, 1, wait) => messages,
+            messages = ask(self, &bulk, 1, wait) => messages,
         };
         let message = match messages {
             Ok(messages) => messages.into_iter().next()?,

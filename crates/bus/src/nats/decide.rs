@@ -5,7 +5,7 @@ use super::headers::{self, Carried};
 use super::receive::{Meta, worn_out};
 use super::{api::ApiError, connection::count, subjects};
 use crate::wire::encode_job;
-use crate::{Decision, DeliveryTicket, Job, LaneId, SubjectToken};
+use crate::{BusClosed, Decision, DeliveryTicket, Job, LaneId, SubjectToken};
 use async_nats::{Message, Subject};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -16,11 +16,15 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 pub(super) const ACK: Bytes = Bytes::from_static(b"+ACK");
 pub(super) const TERMINATE: Bytes = Bytes::from_static(b"+TERM");
 pub(super) const IN_PROGRESS: Bytes = Bytes::from_static(b"+WPI");
+/// Something that the broker always answers to who may pull.
+const STREAM_INFO: &str = "STREAM.INFO.GL_JOBS_V1";
+/// Pause before a broker that does not answer is asked again.
+const SETTLE_PAUSE: Duration = Duration::from_millis(200);
 /// How long a decision waits for a broker that is away; by then the message was delivered to somebody else.
 const DECISION_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -42,9 +46,14 @@ impl Outgoing {
         OnItsWay { count: Arc::clone(&self.count) }
     }
 
+    /// Waits until nothing is on its way.
+    async fn arrived(&self) {
+        // Its sender lives as long as this.
+        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+    }
+
     pub(super) async fn wait_until_sent(&self, patience: Duration) {
-        let mut count = self.count.subscribe();
-        if timeout(patience, count.wait_for(|count| *count == 0)).await.is_err() {
+        if timeout(patience, self.arrived()).await.is_err() {
             tracing::warn!("decisions were not sent in time; their jobs are delivered again");
         }
     }
@@ -146,6 +155,19 @@ pub(super) fn again_after(after: Duration) -> Bytes {
 }
 
 impl Shared {
+    /// Waits until the broker knows every decision made so far.
+    pub(super) async fn settled(&self) -> Result<(), BusClosed> {
+        loop {
+            self.open()?;
+            self.outgoing.arrived().await;
+            // The broker reads what a connection sends in order, so any answer to a question comes after the decisions before it.
+            match self.connection.api.ask(STREAM_INFO, None).await {
+                Ok(_) | Err(ApiError::Refused { .. } | ApiError::NobodyThere) => return Ok(()),
+                Err(ApiError::NoAnswer | ApiError::Broken(_)) => sleep(SETTLE_PAUSE).await,
+            }
+        }
+    }
+
     /// Runs something that a drain waits for. Outside of a runtime, as where a process ends, nothing is run: what is undecided is
     /// delivered again.
     pub(super) fn run(self: &Arc<Self>, kind: TaskKind, future: impl Future<Output = ()> + Send + 'static) {
@@ -185,7 +207,7 @@ impl Shared {
     }
 
     /// Sends a decision: at once where the client has room for it, and as soon as it has otherwise.
-    fn send_to(self: &Arc<Self>, reply: Subject, decision: Bytes) {
+    pub(super) fn send_to(self: &Arc<Self>, reply: Subject, decision: Bytes) {
         let client = &self.connection.api.client;
         if client.publish(reply.clone(), decision.clone()).now_or_never().is_some() {
             return;

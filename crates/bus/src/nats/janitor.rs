@@ -55,12 +55,12 @@ impl GivenUp {
 pub(super) async fn tend(shared: Arc<Shared>, stream: &'static str) {
     let wanted = topology::janitor_consumer(&shared.options, stream);
     let consumer = wanted.consumer.clone().unwrap_or_default();
-    let queue = Queue { stream: subjects::DEAD_STREAM, consumer };
+    let queue = Queue { stream: subjects::DEAD_STREAM, consumer, jobs: None };
     let mut sweep_at = Instant::now() + SWEEP_EVERY;
     loop {
         shared.settled_life().await;
         let ready = shared.ensure_once(wanted.clone()).await.is_ok();
-        match ask(&shared.connection.api, &queue, BATCH, WAIT).await {
+        match ask(&shared, &queue, BATCH, WAIT).await {
             Ok(messages) => {
                 for message in messages {
                     if let Err(error) = shared.clear_away(stream, message).await {

@@ -4,20 +4,19 @@
 //! no state of a pull beyond the request, so a pull that is dropped or cut off leaves nothing behind.
 
 use super::Shared;
-use super::api::Api;
 use super::connection::count;
+use super::decide::again_after;
 use super::subjects;
 use super::topology;
 use crate::{Delivery, LaneId, PullBudget};
 use async_nats::{Message, Subscriber};
-use bytes::Bytes;
 use futures_util::StreamExt as _;
-use groundline_actors::{TaskKind, spawn_task};
+use groundline_actors::TaskKind;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// Most jobs asked for at once.
 const MAX_BATCH: usize = 64;
@@ -33,6 +32,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(super) struct Queue {
     pub(super) stream: &'static str,
     pub(super) consumer: String,
+    /// Where it is a queue of jobs: of which, and in which life of the streams.
+    pub(super) jobs: Option<(LaneId, u64)>,
 }
 
 /// Nothing came for another reason than that nothing is there.
@@ -57,44 +58,50 @@ fn status_end(status: u16, description: &str) -> Option<Result<(), PullError>> {
     }
 }
 
-/// A question for messages that may still be answered. Dropped in that state, it gives back whatever comes.
-struct Question {
+/// A question for messages. Dropped before it has ended, it gives back what came and whatever comes.
+struct Question<'a> {
+    shared: &'a Arc<Shared>,
+    queue: &'a Queue,
     subscriber: Option<Subscriber>,
-    client: async_nats::Client,
+    messages: Vec<Message>,
 }
 
-impl Drop for Question {
+impl Drop for Question<'_> {
     fn drop(&mut self) {
-        let Some(mut subscriber) = self.subscriber.take() else { return };
-        if tokio::runtime::Handle::try_current().is_err() {
+        let (subscriber, messages) = (self.subscriber.take(), std::mem::take(&mut self.messages));
+        if subscriber.is_none() && messages.is_empty() {
             return;
         }
-        let client = self.client.clone();
+        let (shared, queue) = (Arc::clone(self.shared), self.queue.clone());
         let give_back = async move {
-            // Ends the question at the broker as well, which delivers to nobody who does not listen.
-            if subscriber.drain().await.is_err() {
-                return;
-            }
-            while let Some(message) = subscriber.next().await {
-                if let (None, Some(reply)) = (message.status, message.reply) {
-                    let _ = client.publish(reply, Bytes::from_static(b"-NAK")).await;
+            messages.into_iter().for_each(|message| shared.give_back(&queue, message));
+            let Some(mut subscriber) = subscriber else { return };
+            let rest = async {
+                // Ends the question at the broker as well, which delivers to nobody who does not listen.
+                if subscriber.drain().await.is_ok() {
+                    while let Some(message) = subscriber.next().await {
+                        shared.give_back(&queue, message);
+                    }
                 }
-            }
+            };
+            // A broker that is away has forgotten the question.
+            let _ = timeout(shared.connection.api.timeout, rest).await;
         };
-        spawn_task(TaskKind::Settle, give_back).detach();
+        self.shared.run(TaskKind::Settle, give_back);
     }
 }
 
 /// Asks for up to `batch` messages: those that are there where `wait` is zero, else those that come.
 pub(super) async fn ask(
-    api: &Api,
+    shared: &Arc<Shared>,
     queue: &Queue,
     batch: usize,
     wait: Duration,
 ) -> Result<Vec<Message>, PullError> {
+    let api = &shared.connection.api;
     let inbox = api.client.new_inbox();
     let subscriber = api.client.subscribe(inbox.clone()).await.map_err(|_| PullError::NoAnswer)?;
-    let mut question = Question { subscriber: Some(subscriber), client: api.client.clone() };
+    let mut question = Question { shared, queue, subscriber: Some(subscriber), messages: Vec::new() };
     let body = if wait.is_zero() {
         json!({ "batch": batch, "no_wait": true })
     } else {
@@ -104,21 +111,20 @@ pub(super) async fn ask(
     let sent = api.client.publish_with_reply(subject, inbox, body.to_string().into());
     let until = Instant::now() + wait + api.timeout;
     timeout_at(until, sent).await.map_err(|_| PullError::NoAnswer)?.map_err(|_| PullError::NoAnswer)?;
-    let mut messages = Vec::new();
     while let Some(subscriber) = &mut question.subscriber {
         let message = match timeout_at(until, subscriber.next()).await {
             Ok(Some(message)) => message,
             // Neither a message nor the end of the request: what may still come is given back.
-            Ok(None) | Err(_) if messages.is_empty() => return Err(PullError::NoAnswer),
+            Ok(None) | Err(_) if question.messages.is_empty() => return Err(PullError::NoAnswer),
             Ok(None) | Err(_) => break,
         };
         match message.status {
-            None => messages.push(message),
+            None => question.messages.push(message),
             Some(status) => {
                 let description = message.description.as_deref().unwrap_or_default();
                 match status_end(status.as_u16(), description) {
                     None => continue,
-                    Some(Err(error)) if messages.is_empty() => {
+                    Some(Err(error)) if question.messages.is_empty() => {
                         question.subscriber = None;
                         return Err(error);
                     }
@@ -126,11 +132,11 @@ pub(super) async fn ask(
                 }
             }
         }
-        if messages.len() >= batch {
+        if question.messages.len() >= batch {
             question.subscriber = None;
         }
     }
-    Ok(messages)
+    Ok(std::mem::take(&mut question.messages))
 }
 
 /// What one pull has taken so far. Dropped with the pull, it is handed back.
@@ -148,16 +154,38 @@ impl Drop for Taken {
     }
 }
 
+impl Queue {
+    pub(super) fn of_jobs(lane: &LaneId, life: u64) -> Self {
+        let consumer = subjects::jobs_consumer(lane);
+        Self { stream: subjects::JOBS_STREAM, consumer, jobs: Some((lane.clone(), life)) }
+    }
+}
+
 impl Shared {
+    /// Gives back a message that nobody waits for any more: a job as good as new, since it was not begun.
+    fn give_back(self: &Arc<Self>, queue: &Queue, message: Message) {
+        if message.status.is_some() {
+            return;
+        }
+        match &queue.jobs {
+            Some((lane, life)) => {
+                self.receive(lane, message, *life).into_iter().for_each(Delivery::hand_back);
+            }
+            None => {
+                message.reply.into_iter().for_each(|reply| self.send_to(reply, again_after(Duration::ZERO)))
+            }
+        }
+    }
+
     /// Waits for jobs of one queue as [`crate::JobBus::pull`] says.
     pub(super) async fn pull_jobs(self: &Arc<Self>, lane: &LaneId, budget: PullBudget) -> Vec<Delivery> {
-        let queue = Queue { stream: subjects::JOBS_STREAM, consumer: subjects::jobs_consumer(lane) };
         let give_up = Instant::now() + budget.wait;
         let mut taken = Taken::default();
         loop {
             // Without streams there is nothing to pull from.
             let Ok(life) = timeout_at(give_up, self.settled_life()).await else { return Vec::new() };
             taken.life = life;
+            let queue = Queue::of_jobs(lane, life);
             let wanted = topology::jobs_consumer(&self.options, lane);
             let ready = match self.ensure_once(wanted).await {
                 Ok(()) => self.take(&queue, lane, budget, &mut taken).await,
@@ -192,7 +220,7 @@ impl Shared {
         wait: Duration,
         taken: &mut Taken,
     ) -> Result<(), PullError> {
-        let messages = ask(&self.connection.api, queue, 1, wait).await?;
+        let messages = ask(self, queue, 1, wait).await?;
         if messages.is_empty() {
             self.watch_for_stall(queue).await;
             return Ok(());
@@ -214,7 +242,7 @@ impl Shared {
             if batch == 0 {
                 break;
             }
-            let messages = ask(&self.connection.api, queue, batch, Duration::ZERO).await?;
+            let messages = ask(self, queue, batch, Duration::ZERO).await?;
             let came = messages.len();
             self.accept(messages, lane, budget, taken);
             if came < batch {

@@ -102,6 +102,27 @@ async fn a_pull_that_is_dropped_takes_no_job() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_dropped_pull_had_taken_comes_back_as_good_as_new() {
+    let nats = Nats::start(Times { ack_wait: Duration::from_secs(20), ..Nats::TIMES }).await;
+    let (lane, shared) = (job(0).lane, &nats.bus.shared);
+    for serial in 0..3 {
+        nats.bus.publish(job(serial)).await.unwrap();
+    }
+    // The first pull makes the consumer.
+    nats.bus.pull(&lane, budget(1)).await.unwrap().into_iter().for_each(Delivery::ack);
+    // Two come, and it waits for more.
+    let queue = pull::Queue::of_jobs(&lane, shared.settled_life().await);
+    let asking = pull::ask(shared, &queue, 5, Duration::from_secs(10));
+    assert!(timeout(Duration::from_millis(500), asking).await.is_err());
+    nats.bus.settled().await.unwrap();
+    let back = nats.bus.pull(&lane, budget(5)).await.unwrap();
+    let seen = back.iter().map(|delivery| (delivery.job().id.serial, delivery.delivered()));
+    assert_eq!(seen.collect::<std::collections::BTreeSet<_>>(), [(1, 1), (2, 1)].into());
+    back.into_iter().for_each(Delivery::ack);
+    expect_left(&nats, 0, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pull_takes_no_more_than_it_asked_for() {
     let nats = Nats::start(Times { max_jobs_per_tenant: 100, ..Nats::TIMES }).await;
     for serial in 0..20 {

@@ -61,13 +61,6 @@ impl SimBus {
     /// Deliveries on their way to this node, unless they get lost.
     async fn arrive(&self, deliveries: Vec<Delivery>) -> Vec<Delivery> {
         let delay = self.net.delay();
-        if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
-        }
-        if !self.node.is_up() || self.net.meets(|faults| faults.lose_delivery) {
-            deliveries.into_iter().for_each(lose_delivery);
-            return Vec::new();
-        }
         let wrap = |delivery: Delivery| {
             let (job, delivered, ack_wait) =
                 (Arc::clone(delivery.job()), delivery.delivered(), delivery.ack_wait());
@@ -75,7 +68,16 @@ impl SimBus {
             let ticket = SimTicket::new(self.net.clone(), Arc::clone(&self.node), delivery);
             Delivery::new(job, delivered, waited, ack_wait, Box::new(ticket))
         };
-        deliveries.into_iter().map(wrap).collect()
+        let mut coming = Coming(deliveries.into_iter().map(wrap).collect());
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        let came = std::mem::take(&mut coming.0);
+        if !self.node.is_up() || self.net.meets(|faults| faults.lose_delivery) {
+            came.into_iter().for_each(lose_delivery);
+            return Vec::new();
+        }
+        came
     }
 
     /// One try to store a job. `None`: it, or the word of it, is lost.
@@ -92,6 +94,15 @@ impl SimBus {
         self.net.travel().await;
         let is_lost = !self.node.is_up() || self.net.meets(|faults| faults.lose_stored);
         (!is_lost).then_some(stored)
+    }
+}
+
+/// What is on its way to a pull. Dropped with the pull, it is handed back.
+struct Coming(Vec<Delivery>);
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(Delivery::hand_back);
     }
 }
 
@@ -143,6 +154,17 @@ impl JobBus for SimBus {
                 Err(BusClosed) => tokio::task::yield_now().await,
             }
         }
+    }
+
+    async fn settled(&self) -> Result<(), BusClosed> {
+        if self.node.reachable().await == Link::Closed {
+            return Err(BusClosed);
+        }
+        // Those that get lost are known to nobody, as where a connection breaks.
+        tokio::time::sleep_until(self.node.settles_at()).await;
+        // The broker's word of it.
+        self.net.travel().await;
+        Ok(())
     }
 
     async fn answer(&self, result: JobResult) -> Result<(), BusClosed> {

@@ -2,7 +2,9 @@
 
 use crate::BusState;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// What the network is to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub(super) struct Node {
 struct Fate {
     link: Link,
     generation: u64,
+    /// When the last decision that is on its way arrives.
+    settles_at: Instant,
     /// Tasks of the network that wait for another link, each with a sender of its own, as below.
     waiting: Vec<watch::Sender<Link>>,
     /// One sender for each watcher: whom a shared one wakes first is random.
@@ -35,8 +39,26 @@ struct Fate {
 
 impl Node {
     pub(super) fn new() -> Self {
-        let fate = Fate { link: Link::Up, generation: 1, waiting: Vec::new(), watchers: Vec::new() };
+        let fate = Fate {
+            link: Link::Up,
+            generation: 1,
+            settles_at: Instant::now(),
+            waiting: Vec::new(),
+            watchers: Vec::new(),
+        };
         Self { fate: Mutex::new(fate) }
+    }
+
+    /// A decision is on its way for so long.
+    pub(super) fn sends(&self, delay: Duration) {
+        let mut fate = self.fate();
+        fate.settles_at = fate.settles_at.max(Instant::now() + delay);
+    }
+
+    /// When every decision that is on its way has arrived.
+    pub(super) fn settles_at(&self) -> Instant {
+        // A moment later, so that it is there whichever of two timers comes first.
+        self.fate().settles_at + Duration::from_millis(1)
     }
 
     pub(super) fn link(&self) -> Link {

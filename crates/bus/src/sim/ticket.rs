@@ -37,8 +37,14 @@ impl DeliveryTicket for SimTicket {
         if delay.is_zero() {
             return apply(&held, decision);
         }
+        self.node.sends(delay);
+        let node = Arc::clone(&self.node);
         spawn(async move {
             tokio::time::sleep(delay).await;
+            // Handing back takes several messages, as a broker that counts deliveries wants it: who dies amid them has not done it.
+            if decision == Decision::HandBack && node.link() == Link::Dead {
+                return lose(&held);
+            }
             apply(&held, decision);
         });
     }

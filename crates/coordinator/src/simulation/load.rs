@@ -14,8 +14,12 @@ use std::sync::Arc;
 
 /// Different requests; they share sentences, so that checks wait for each other's scores.
 pub(super) const TEMPLATES: usize = 24;
+/// One more, of a single pair that brings workers down.
+pub(super) const ONE_POISON: usize = TEMPLATES;
+/// And good ones of a single pair each, whose numbers follow.
+pub(super) const SINGLES: usize = 16;
 /// From this one on, requests hold a sentence that brings workers down, or that cannot be scored.
-const FIRST_BAD: usize = 20;
+pub(super) const FIRST_BAD: usize = 20;
 
 /// What is the matter with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub(super) enum Nature {
 pub(super) fn nature(template: usize) -> Nature {
     match template {
         0..FIRST_BAD => Nature::Good,
+        ONE_POISON => Nature::Poison,
+        _ if template > ONE_POISON => Nature::Good,
         _ if template.is_multiple_of(2) => Nature::Poison,
         _ => Nature::Unscorable,
     }
@@ -38,6 +44,13 @@ pub(super) fn nature(template: usize) -> Nature {
 
 /// The request of a template, the same in every run.
 pub(super) fn request(template: usize) -> CheckRequest {
+    if template >= ONE_POISON {
+        let item = if template == ONE_POISON { POISON.to_owned() } else { format!("lamp{template}") };
+        let response = format!("The {item} lies in a box.");
+        let mut request = CheckRequest::new(response.as_str(), "Item number1 lies in box number1.");
+        request.methods = vec!["entailment".to_owned()];
+        return request;
+    }
     let mut dice = Dice::new(template as u64);
     let sentence = |number: u64| format!("Item number{number} lies in box number{number}. ");
     let source = (0..3 + dice.roll(30)).map(|_| sentence(dice.roll(60))).collect::<String>();

@@ -17,6 +17,8 @@ pub(crate) enum Bug {
     NoDeadline,
     /// Every answer says that everything was checked.
     ClaimCoverage,
+    /// A worker begins a suspect job while others are still being handed back.
+    RushSuspects,
 }
 
 thread_local! {
@@ -31,7 +33,10 @@ pub(crate) fn is_planted(bug: Bug) -> bool {
 /// Runs something with a bug.
 pub(super) fn with<T>(bug: Bug, run: impl FnOnce() -> T) -> T {
     PLANTED.set(Some(bug));
+    // This one is another crate's.
+    groundline_worker::let_suspects_rush(bug == Bug::RushSuspects);
     let value = run();
+    groundline_worker::let_suspects_rush(false);
     PLANTED.set(None);
     value
 }

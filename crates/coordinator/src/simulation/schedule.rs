@@ -1,6 +1,6 @@
 //! What happens when, all of it drawn from the seed before anything runs.
 
-use super::load::{Nature, TEMPLATES, nature};
+use super::load::{FIRST_BAD, Nature, ONE_POISON, SINGLES, TEMPLATES, nature};
 use groundline_bus::{Dice, SimFaults};
 use groundline_types::Lane;
 use std::fmt;
@@ -103,6 +103,41 @@ impl Schedule {
         }
         schedule.incidents.push((CALM_FROM, Incident::Weather(SimFaults::default())));
         schedule.incidents.sort_by_key(|(at, _)| *at);
+        schedule
+    }
+
+    /// Draws a schedule in which nothing gets lost and nobody dies, but of one item, in a crowd of others that are jobs of their own
+    /// as well.
+    pub(super) fn draw_with_one_poison(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let mut schedule = Self {
+            seed,
+            coordinators: 1,
+            workers: 1 + dice.roll(3) as usize,
+            has_cache: false,
+            checks: Vec::new(),
+            incidents: Vec::new(),
+        };
+        let planned = |at, template| PlannedCheck {
+            at: Duration::from_millis(at),
+            coordinator: 0,
+            tenant: 0,
+            template,
+            lane: Lane::Online,
+            deadline: Duration::from_secs(120),
+            leave: None,
+            may_fail: false,
+        };
+        schedule.checks.push(planned(500, ONE_POISON));
+        for single in 0..4 + dice.roll(SINGLES as u64 - 4) as usize {
+            schedule.checks.push(planned(300 + dice.roll(400), ONE_POISON + 1 + single));
+        }
+        for _ in 0..dice.roll(8) {
+            schedule.checks.push(planned(dice.roll(15_000), dice.roll(FIRST_BAD as u64) as usize));
+        }
+        let max_delay = Duration::from_millis(1 + dice.roll(150));
+        let weather = SimFaults { max_delay, ..SimFaults::default() };
+        schedule.incidents.push((Duration::ZERO, Incident::Weather(weather)));
         schedule
     }
 

@@ -4,6 +4,8 @@ use super::*;
 
 /// Seeds that every test run goes through; `cargo xtask sim` runs as many as it is told.
 const SEEDS: u64 = 200;
+/// Seeds of one deadly item in a crowd.
+const CROWDS: u64 = 60;
 const FROM_VARIABLE: &str = "GROUNDLINE_SIM_FROM";
 const SEEDS_VARIABLE: &str = "GROUNDLINE_SIM_SEEDS";
 
@@ -50,12 +52,23 @@ fn a_seed_says_everything_that_happens() {
     }
 }
 
+#[test]
+fn an_item_that_brings_workers_down_costs_no_other_job() {
+    for seed in 0..CROWDS {
+        let run = play(Schedule::draw_with_one_poison(seed));
+        let violations = run.violations.join("\n  ");
+        assert!(run.violations.is_empty(), "{}seed {seed} fails:\n  {violations}", run.schedule);
+    }
+}
+
 /// The first violation of a rule that a bug leads to, within a few seeds.
 fn found(bug: Bug, rule: &str) -> String {
     // What is right is found out before the bug is there.
     drop(load::reference(0..load::TEMPLATES));
     let breaks = |violation: &String| violation.contains(rule);
-    let found = (0..60).find_map(|seed| planted::with(bug, || run(seed)).violations.into_iter().find(breaks));
+    let schedule = if bug == Bug::RushSuspects { Schedule::draw_with_one_poison } else { Schedule::draw };
+    let run = |seed| planted::with(bug, || play(schedule(seed)));
+    let found = (0..60).find_map(|seed| run(seed).violations.into_iter().find(breaks));
     found.unwrap_or_else(|| panic!("{bug:?} is not found"))
 }
 
@@ -68,6 +81,7 @@ fn planted_bugs_are_found() {
         (Bug::NeverResend, "long after everything worked again"),
         (Bug::NoDeadline, "after its deadline"),
         (Bug::ClaimCoverage, "invariant C6"),
+        (Bug::RushSuspects, "is dead, and no poison"),
     ];
     for (bug, rule) in rules {
         println!("{bug:?}: {}", found(bug, rule));

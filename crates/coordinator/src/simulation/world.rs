@@ -1,14 +1,14 @@
 //! A cluster while its schedule is carried out.
 
 use super::checker::{Ending, Record};
-use super::engine::MortalEngine;
-use super::load::request;
+use super::engine::{MortalEngine, POISON};
+use super::load::{ONE_POISON, request};
 use super::schedule::{Incident, Leave, Part, PlannedCheck, Schedule};
 use crate::checks::ChecksMessage;
 use crate::dispatch::{DispatchMessage, Leftover};
 use crate::router::RouterMessage;
 use crate::{CancelToken, CheckObserver, Coordinator, CoordinatorOptions};
-use groundline_bus::{Dice, MemoryBusOptions, SimBus, SimNet, SubjectToken};
+use groundline_bus::{Dice, Job, MemoryBusOptions, SimBus, SimNet, SubjectToken};
 use groundline_inference::Engine;
 use groundline_testkit::ToyEngine;
 use groundline_types::{CheckResult, Problem};
@@ -284,6 +284,13 @@ impl World {
                 Ok(left) if asked && left == Leftover::default() => {}
                 left => leftovers.push(format!("coordinator {slot} still has {left:?}")),
             }
+        }
+        if self.schedule.checks.iter().any(|check| check.template == ONE_POISON) {
+            let innocent =
+                |job: &Arc<Job>| !job.texts.work().any(|work| format!("{work:?}").contains(POISON));
+            let dead = self.net.dead_jobs().into_iter().filter_map(|dead| dead.job);
+            leftovers
+                .extend(dead.filter(innocent).map(|job| format!("job {} is dead, and no poison", job.id)));
         }
         let stored = self.net.stored_jobs();
         if stored > 0 {

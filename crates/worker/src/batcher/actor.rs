@@ -1,12 +1,14 @@
 //! The shell around the pure machine: messages in, effects out.
 
 mod feed;
+mod suspects;
 
+use super::alone::Alone;
 use super::cancellations::{CancelledChecks, read_cancellations};
-use super::intake::{Arrival, Intake, Stance, intake};
+use super::intake::{Arrival, Intake, intake};
 use super::jobs::{Finished, Jobs};
 use super::machine::{Item, Machine, Moment};
-use super::message::{BatcherMessage, BatcherSetup};
+use super::message::{BatcherMessage, BatcherSetup, Offer};
 use super::recent::RecentAnswers;
 use crate::device::MAX_BATCHES;
 use crate::load::{Callers, Load, Meter};
@@ -38,15 +40,6 @@ impl<B> Batcher<B> {
     }
 }
 
-/// A suspect job wants the worker for itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exclusive {
-    /// What is held is finished first.
-    MakingRoom,
-    /// It is held.
-    Running,
-}
-
 pub(crate) struct BatcherState<B> {
     setup: BatcherSetup<B>,
     myself: ActorRef<BatcherMessage>,
@@ -62,8 +55,8 @@ pub(crate) struct BatcherState<B> {
     armed: Option<Moment>,
     drained: Option<oneshot::Sender<()>>,
     is_draining: bool,
-    /// Why no job is taken although there is room; over once nothing is held.
-    exclusive: Option<Exclusive>,
+    /// Whether a suspect job has the worker for itself; over once nothing is held.
+    alone: Alone,
     recent: RecentAnswers,
     meter: Meter,
     callers: Callers,
@@ -81,7 +74,7 @@ impl<B: JobBus> BatcherState<B> {
 
     fn on_delivered(&mut self, deliveries: Vec<Delivery>) {
         let now = self.now();
-        for delivery in deliveries {
+        for delivery in self.in_order_of_need(deliveries) {
             self.callers.note(delivery.job().id.reply_to, now);
             let (id, attempt) = (delivery.job().id, delivery.job().attempt);
             let (lane, again) = (delivery.job().lane.lane, delivery.delivered() > 1);
@@ -96,12 +89,13 @@ impl<B: JobBus> BatcherState<B> {
             match intake(arrival, self.stance()) {
                 Intake::Run => {
                     received(DeliveryFate::Accepted);
-                    self.encode(delivery);
+                    if let Some(slot) = self.jobs.hold(delivery, now) {
+                        self.encode(slot);
+                    }
                 }
                 Intake::RunAlone => {
                     received(DeliveryFate::Accepted);
-                    self.exclusive = Some(Exclusive::Running);
-                    self.encode(delivery);
+                    self.run_alone(delivery, now);
                 }
                 Intake::HandBack => {
                     received(DeliveryFate::HandedBack);
@@ -109,7 +103,7 @@ impl<B: JobBus> BatcherState<B> {
                 }
                 Intake::MakeRoom => {
                     received(DeliveryFate::HandedBack);
-                    self.exclusive = Some(Exclusive::MakingRoom);
+                    self.alone = Alone::MakingRoom;
                     delivery.hand_back();
                 }
                 Intake::Answer(answer) => {
@@ -125,20 +119,8 @@ impl<B: JobBus> BatcherState<B> {
         }
     }
 
-    fn stance(&self) -> Stance {
-        match self.exclusive {
-            _ if self.is_draining => Stance::Draining,
-            Some(Exclusive::Running) => Stance::Alone,
-            Some(Exclusive::MakingRoom) => Stance::MakingRoom,
-            None if self.jobs.is_empty() => Stance::Empty,
-            None => Stance::Working,
-        }
-    }
-
-    fn encode(&mut self, delivery: Delivery) {
-        let job = Arc::clone(delivery.job());
-        let now = self.now();
-        let Some(slot) = self.jobs.hold(delivery, now) else { return };
+    fn encode(&self, slot: u64) {
+        let Some(job) = self.jobs.get(slot).map(|held| Arc::clone(held.delivery.job())) else { return };
         let (engine, batcher) = (Arc::clone(&self.setup.engine), self.myself.clone());
         let task = async move {
             let (items, is_short) = (job.texts.len(), is_short(&job));
@@ -229,9 +211,7 @@ impl<B: JobBus> BatcherState<B> {
         }
         self.jobs.extend_due(now);
         self.feed_device(now);
-        if self.jobs.is_empty() {
-            self.exclusive = None;
-        }
+        self.serve_suspect(now);
         self.publish_room();
         self.publish_load(now);
         if self.is_draining
@@ -248,15 +228,16 @@ impl<B: JobBus> BatcherState<B> {
         let (online, bulk) = (self.jobs.tokens(Lane::Online), self.jobs.tokens(Lane::Bulk));
         record::worker_held_tokens(Lane::Online, online);
         record::worker_held_tokens(Lane::Bulk, bulk);
-        let takes_none = self.is_draining || self.exclusive.is_some();
+        let takes_none = self.is_draining || self.alone != Alone::Shared;
         let free = if takes_none { 0 } else { self.setup.held_tokens.saturating_sub(online + bulk) };
         let bulk_tokens = if online == 0 {
             free
         } else {
             free.min((self.setup.held_tokens * BULK_ROOM_PERCENT / 100).saturating_sub(bulk))
         };
-        self.setup.room.publish(Lane::Online, free);
-        self.setup.room.publish(Lane::Bulk, bulk_tokens);
+        let bars_pulls = self.alone.bars_pulls();
+        self.setup.room.publish(Lane::Online, Offer { tokens: free, bars_pulls });
+        self.setup.room.publish(Lane::Bulk, Offer { tokens: bulk_tokens, bars_pulls });
     }
 
     fn publish_load(&mut self, now: Moment) {
@@ -271,7 +252,8 @@ impl<B: JobBus> BatcherState<B> {
 
     fn arm(&mut self, now: Moment) {
         let has_room = self.at_device.len() < MAX_BATCHES;
-        let wake = self.machine.next_wake(has_room).into_iter().chain(self.jobs.next_extension()).min();
+        let wakes = self.machine.next_wake(has_room).into_iter().chain(self.jobs.next_extension());
+        let wake = wakes.chain(self.alone.next_wake()).min();
         if let Some(wake) = wake
             && self.armed.is_none_or(|armed| wake < armed)
         {
@@ -313,7 +295,7 @@ impl<B: JobBus> Actor for Batcher<B> {
         let cancellations = read_cancellations(setup.bus.clone(), setup.model.clone(), myself.clone());
         let mut state = BatcherState {
             _cancellations: spawn_task(TaskKind::Cancellations, cancellations),
-            exclusive: None,
+            alone: Alone::default(),
             recent: RecentAnswers::default(),
             meter: Meter::default(),
             callers: Callers::default(),
@@ -358,6 +340,8 @@ impl<B: JobBus> Actor for Batcher<B> {
             }
             BatcherMessage::Cancelled(check) => state.on_cancelled(check),
             BatcherMessage::Answered => state.answering -= 1,
+            BatcherMessage::PullsOver(suspect) => state.alone.pulls_are_over(suspect),
+            BatcherMessage::BusKnows(suspect) => state.on_bus_knows(suspect),
             BatcherMessage::DeviceLost => state.give_everything_back(),
             BatcherMessage::Drain(reply) => state.start_drain(reply),
             #[cfg(any(test, feature = "sim"))]

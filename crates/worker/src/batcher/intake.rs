@@ -3,8 +3,9 @@
 //! An item can bring its worker down. The rules make it pay alone:
 //!
 //! - a group that comes again is answered [`Split`](JobAnswer::Split), and its publisher sends its items as jobs of their own;
-//! - a single that comes a second time runs alone: the worker takes it while it holds nothing else, and takes nothing else until
-//!   it is answered, so that nobody else is counted a delivery if the worker dies;
+//! - a single that comes a second time runs alone: the worker takes it while it holds nothing else, takes nothing else until it
+//!   is answered, and begins it when the bus knows that (`super::alone`), so that nobody else is counted a delivery if the worker
+//!   dies;
 //! - a single that comes a third time is not run at all.
 //!
 //! So an item costs at most three deaths, and no other job dies of it.
@@ -39,7 +40,7 @@ pub(super) enum Stance {
     Working,
     /// It takes no job, so that a suspect one can come when everything held is answered.
     MakingRoom,
-    /// It runs a suspect job alone.
+    /// It runs a suspect job alone, or is about to.
     Alone,
     /// It takes no job any more.
     Draining,
@@ -62,6 +63,11 @@ pub(super) enum Intake {
     Bury(JobAnswer, Reason),
 }
 
+/// Whether a job of so many items, delivered so often, is one that runs alone.
+pub(super) fn is_suspect(items: usize, delivered: u32) -> bool {
+    items == 1 && (SUSPECT_FROM_DELIVERY..DEAD_FROM_DELIVERY).contains(&delivered)
+}
+
 /// Decides.
 pub(super) fn intake(arrival: Arrival, stance: Stance) -> Intake {
     let Arrival { items, delivered, is_cancelled, recent } = arrival;
@@ -82,7 +88,7 @@ pub(super) fn intake(arrival: Arrival, stance: Stance) -> Intake {
         let reason = Reason::new(Code::JOB_DEAD, "the work was begun more than once and never finished");
         return Intake::Bury(JobAnswer::Items(vec![Outcome::Failed(reason.clone()); items]), reason);
     }
-    let is_suspect = delivered >= SUSPECT_FROM_DELIVERY;
+    let is_suspect = is_suspect(items, delivered);
     match stance {
         Stance::Empty if is_suspect => Intake::RunAlone,
         Stance::Working if is_suspect => Intake::MakeRoom,
