@@ -49,7 +49,9 @@ pub(super) fn check(
                 "refused"
             }
             Ending::Failed { status, code } => {
-                say(format!("failed with status {status}, code {code}"));
+                if !is_lost(schedule, record) {
+                    say(format!("failed with status {status}, code {code}"));
+                }
                 "failed"
             }
             Ending::Broken(error) => {
@@ -59,7 +61,9 @@ pub(super) fn check(
                 "broken"
             }
             Ending::Forgotten => {
-                say("it was accepted, and never answered".to_owned());
+                if !is_lost(schedule, record) {
+                    say("it was accepted, and never answered".to_owned());
+                }
                 "forgotten"
             }
         };
@@ -82,6 +86,13 @@ fn at_its_gateway<'a>(schedule: &'a Schedule, record: &'a Record) -> impl Iterat
 fn frozen(schedule: &Schedule, record: &Record) -> Duration {
     let freezes = at_its_gateway(schedule, record).filter(|incident| incident.fault == Fault::Freeze);
     freezes.map(|incident| incident.lasts + COMING_UP).sum()
+}
+
+/// Whether a check was handed in at a broker that lost everything before the answer was fetched.
+fn is_lost(schedule: &Schedule, record: &Record) -> bool {
+    let mut wipes = schedule.incidents.iter().filter(|incident| incident.fault == Fault::Wipe);
+    record.kind == Kind::HandedIn
+        && wipes.any(|wipe| record.at <= wipe.end() && wipe.at <= record.at + record.took)
 }
 
 fn may_break(schedule: &Schedule, record: &Record) -> bool {
@@ -257,5 +268,30 @@ mod tests {
         assert_eq!(violations(&[record(1, Ending::Broken(String::new()))]).len(), 1);
         assert_eq!(violations(&[record(1, Ending::Forgotten)]).len(), 1);
         assert_eq!(check(&schedule, &[], 1, &references).0.len(), 1);
+    }
+
+    #[test]
+    fn only_what_was_handed_in_may_be_lost_with_the_broker() {
+        let wipe = Incident {
+            at: Duration::from_secs(10),
+            lasts: Duration::from_secs(2),
+            fault: Fault::Wipe,
+            node: Node::Broker,
+        };
+        let schedule = Schedule { seed: 0, storm: Duration::from_secs(60), incidents: vec![wipe] };
+        let lost = |kind, at| {
+            let record = Record {
+                kind,
+                template: 0,
+                gateway: 0,
+                at: Duration::from_secs(at),
+                took: Duration::from_secs(5),
+                deadline: Duration::from_secs(30),
+                ending: Ending::Forgotten,
+            };
+            check(&schedule, &[record], 1, &BTreeMap::new()).0.is_empty()
+        };
+        assert!(lost(Kind::HandedIn, 6));
+        assert!(!lost(Kind::Waited, 6) && !lost(Kind::HandedIn, 4) && !lost(Kind::HandedIn, 13));
     }
 }

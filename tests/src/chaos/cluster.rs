@@ -1,9 +1,10 @@
 //! The processes of a run: a broker, and gateways, a coordinator and workers that reach it through a proxy each.
 
+use super::memory::Memory;
 use super::netns::{BROKER_ADDRESS, Namespaces};
 use super::schedule::{Fault, GATEWAYS, Incident, Node, WORKERS};
+use crate::groundline_bin;
 use crate::role::{Role, cluster_toml, http};
-use crate::{groundline_bin, resident_bytes};
 use anyhow::Context as _;
 use groundline_testkit::{FaultProxy, NatsMessage, NatsServer, NatsVersion, Way};
 use serde_json::Value;
@@ -66,7 +67,7 @@ pub(super) struct Cluster {
     broker: NatsServer,
     monitor: String,
     processes: BTreeMap<Node, Process>,
-    peak_bytes: BTreeMap<Node, usize>,
+    memory: Memory,
 }
 
 impl Cluster {
@@ -76,8 +77,8 @@ impl Cluster {
         let broker = NatsServer::start_with(NatsVersion::of_tests(), &format!("http: {monitor:?}"));
         let sections = "[gateway]\nallow_anonymous = true\nhealth_on_main = true\n[coordinator]\nmax_checks = 1000\nresend_after_ms = 3000\n";
         std::fs::write(setup.folder.join("groundline.toml"), cluster_toml(&setup.model, sections))?;
-        let mut cluster =
-            Self { setup, broker, monitor, processes: BTreeMap::new(), peak_bytes: BTreeMap::new() };
+        let (processes, memory) = (BTreeMap::new(), Memory::default());
+        let mut cluster = Self { setup, broker, monitor, processes, memory };
         let workers = (0..WORKERS).map(Node::Worker);
         let nodes = workers.chain((0..GATEWAYS).map(Node::Gateway)).chain([Node::Coordinator]);
         for (number, node) in nodes.enumerate() {
@@ -158,6 +159,9 @@ impl Cluster {
     pub(super) fn begin(&mut self, incident: &Incident) -> anyhow::Result<()> {
         if incident.node == Node::Broker {
             self.broker.kill();
+            if incident.fault == Fault::Wipe {
+                self.broker.wipe();
+            }
             return Ok(());
         }
         let namespaces = self.setup.namespaces;
@@ -180,7 +184,7 @@ impl Cluster {
             Fault::LoseAcks => {
                 process.proxy.set_rule(|way, message| way == Way::ToServer || !is_publish_ack(message));
             }
-            Fault::Poison | Fault::Flood => {}
+            Fault::Wipe | Fault::Poison | Fault::Flood => {}
         }
         Ok(())
     }
@@ -204,7 +208,7 @@ impl Cluster {
             Fault::Cut => cut(namespaces, incident.node, &process.proxy, false)?,
             Fault::Delay => process.proxy.heal(),
             Fault::LoseResults | Fault::LoseAcks => process.proxy.clear_rule(),
-            Fault::Poison | Fault::Flood => {}
+            Fault::Wipe | Fault::Poison | Fault::Flood => {}
         }
         Ok(surprises)
     }
@@ -228,15 +232,14 @@ impl Cluster {
             self.processes.iter().filter_map(|(node, process)| Some((*node, process.role.as_ref()?.pid())));
         let pids = pids.chain(self.broker.pid().map(|pid| (Node::Broker, pid))).collect::<Vec<_>>();
         for (node, pid) in pids {
-            let peak = self.peak_bytes.entry(node).or_default();
-            *peak = (*peak).max(resident_bytes(pid).unwrap_or_default());
+            self.memory.look(node, pid);
         }
         Ok(surprises)
     }
 
-    /// The most memory that each process had.
-    pub(super) fn peak_bytes(&self) -> &BTreeMap<Node, usize> {
-        &self.peak_bytes
+    /// How much memory each process has and had.
+    pub(super) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Each process's log so far.

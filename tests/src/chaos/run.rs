@@ -105,8 +105,9 @@ fn storm(
     let (wrong, counts) = checker::check(schedule, &records, submitted, &references);
     violations.extend(wrong);
     events.tell("checks", json!({"submitted": submitted, "ended": counts}));
-    violations.extend(verify::at_rest(&cluster, &records, PATIENCE)?);
-    violations.extend(verify::memory(&cluster, events));
+    violations.extend(verify::at_rest(&cluster, schedule, &records, PATIENCE)?);
+    violations.extend(tell(cluster.tend()?, events));
+    violations.extend(cluster.memory().verdict(events));
     let logs = cluster.logs();
     events.tell("stopping", json!({}));
     violations.extend(cluster.stop()?.into_iter().filter_map(broken));

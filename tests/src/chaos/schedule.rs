@@ -45,6 +45,8 @@ pub(super) enum Fault {
     Freeze,
     /// Nothing passes between it and the broker, and no connection is closed.
     Cut,
+    /// It ends at once, and comes back without anything that it had stored.
+    Wipe,
     /// Everything between it and the broker takes longer.
     Delay,
     /// Answers to its jobs get lost.
@@ -64,6 +66,7 @@ impl fmt::Display for Fault {
             Fault::Stop => "stop",
             Fault::Freeze => "freeze",
             Fault::Cut => "cut",
+            Fault::Wipe => "wipe",
             Fault::Delay => "delay",
             Fault::LoseResults => "lose_results",
             Fault::LoseAcks => "lose_acks",
@@ -158,8 +161,10 @@ fn draw_incident(dice: &mut Dice, at_ms: u64) -> Incident {
             (Fault::LoseResults, gateway),
             (Fault::LoseAcks, gateway),
             (Fault::Kill, Node::Coordinator),
+            (Fault::Freeze, Node::Coordinator),
             (Fault::Cut, Node::Coordinator),
             (Fault::Kill, Node::Broker),
+            (Fault::Wipe, Node::Broker),
             (Fault::Poison, gateway),
             (Fault::Flood, gateway),
         ],
@@ -214,6 +219,6 @@ mod tests {
                 assert!(at_once.count() < 2, "{schedule}");
             }
         }
-        assert_eq!(seen.len(), 9, "{seen:?}");
+        assert_eq!(seen.len(), 10, "{seen:?}");
     }
 }
