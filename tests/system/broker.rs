@@ -1,13 +1,13 @@
 //! Brokers that forget, and brokers that go.
 
 use groundline_bus::{JobBus, NatsBus, NatsOptions, NatsStorage};
-use groundline_coordinator::{Coordinator, CoordinatorOptions};
-use groundline_inference::Engine;
-use groundline_testkit::{NatsCluster, NatsServer, ToyEngine, ToyHooks};
-use groundline_worker::{Worker, WorkerOptions};
-use std::sync::Arc;
+use groundline_coordinator::Coordinator;
+use groundline_testkit::{NatsCluster, NatsServer, ToyHooks};
+use groundline_worker::Worker;
 use std::time::Duration;
-use system_tests::cluster::{Load, nats_options};
+use system_tests::cluster::{
+    Load, coordinator_at, coordinator_options, expect_no_dead, nats_options, worker,
+};
 use tokio::time::sleep;
 
 const CALLERS: usize = 8;
@@ -16,33 +16,18 @@ const BATCH: Duration = Duration::from_millis(100);
 /// A server sends its clients away within half a minute.
 const LAME_DUCK_PATIENCE: Duration = Duration::from_secs(60);
 
-async fn coordinator(options: &NatsOptions) -> (NatsBus, Coordinator) {
-    let bus = NatsBus::connect(options.clone()).await.unwrap();
-    let settings = CoordinatorOptions {
-        max_checks: 1000,
-        cache_bytes: 0,
-        resend_after: Duration::from_secs(3),
-        max_attempts: 100,
-        ..CoordinatorOptions::default()
-    };
-    let facts = ToyEngine::default().facts().clone();
-    let coordinator = Coordinator::start(bus.clone(), facts, settings).await.unwrap();
-    (bus, coordinator)
-}
-
-async fn worker(options: &NatsOptions) -> (NatsBus, Worker) {
-    let bus = NatsBus::connect(options.clone()).await.unwrap();
-    let engine = ToyEngine::new(ToyHooks { batch_delay: BATCH, ..ToyHooks::default() });
-    let worker = Worker::start(bus.clone(), Arc::new(engine), WorkerOptions::default()).await.unwrap();
-    (bus, worker)
+async fn start(options: &NatsOptions) -> ((NatsBus, Coordinator), (NatsBus, Worker)) {
+    let asking = coordinator_at(options.clone(), coordinator_options()).await;
+    let hooks = ToyHooks { batch_delay: BATCH, ..ToyHooks::default() };
+    let (bus, worker, _) = worker(options.clone(), hooks).await;
+    (asking, (bus, worker))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_that_keeps_jobs_in_memory_is_sent_them_again_after_a_restart() {
     let mut server = NatsServer::start();
     let options = NatsOptions { storage: NatsStorage::Memory, ..nats_options(&server.url()) };
-    let (bus, coordinator) = coordinator(&options).await;
-    let _worker = worker(&options).await;
+    let ((bus, coordinator), _worker) = start(&options).await;
     let load = Load::start(&coordinator, CALLERS);
     for _ in 0..2 {
         sleep(Duration::from_secs(1)).await;
@@ -55,8 +40,7 @@ async fn a_broker_that_keeps_jobs_in_memory_is_sent_them_again_after_a_restart()
     sleep(Duration::from_secs(1)).await;
     let (count, took) = load.expect_all_whole().await;
     println!("{count} checks in {took:?}");
-    let dead = groundline_bus::DeadJobs::list(&bus, 100, 0).await.unwrap();
-    assert!(dead.is_empty(), "{dead:?}");
+    expect_no_dead(&bus).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,8 +48,7 @@ async fn a_server_of_a_cluster_that_is_told_to_go_is_left_without_an_error() {
     let mut cluster = NatsCluster::start(3);
     // The client learns of the others by itself.
     let options = NatsOptions { replicas: 3, ..nats_options(&cluster.server(0).url()) };
-    let (bus, coordinator) = coordinator(&options).await;
-    let (worker_bus, _worker) = worker(&options).await;
+    let ((bus, coordinator), (worker_bus, _worker)) = start(&options).await;
     let load = Load::start(&coordinator, CALLERS);
     sleep(Duration::from_secs(1)).await;
     assert_eq!((bus.stats().disconnects, worker_bus.stats().disconnects), (0, 0));
@@ -80,6 +63,5 @@ async fn a_server_of_a_cluster_that_is_told_to_go_is_left_without_an_error() {
         assert!(bus.stats().disconnects > 0, "it was connected to another server");
         assert_eq!(bus.trouble(), None);
     }
-    let dead = groundline_bus::DeadJobs::list(&bus, 100, 0).await.unwrap();
-    assert!(dead.is_empty(), "{dead:?}");
+    expect_no_dead(&bus).await;
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Each scenario by its name, the test that plays it, and what happens.
-const SCENARIOS: [(&str, &str, &str); 14] = [
+const SCENARIOS: [(&str, &str, &str); 16] = [
     (
         "kill-worker",
         "cluster::a_worker_that_is_killed_in_the_middle_of_a_batch_fails_no_request",
@@ -36,6 +36,16 @@ const SCENARIOS: [(&str, &str, &str); 14] = [
         "broker-restart-file",
         "cluster::a_broker_that_crashes_and_comes_back_loses_no_request",
         "the broker crashes and comes back with what it had stored",
+    ),
+    (
+        "broker-restart-memory",
+        "broker::a_broker_that_keeps_jobs_in_memory_is_sent_them_again_after_a_restart",
+        "the broker crashes and comes back with nothing",
+    ),
+    (
+        "lame-duck",
+        "broker::a_server_of_a_cluster_that_is_told_to_go_is_left_without_an_error",
+        "one of three brokers is told to go",
     ),
     (
         "poison-pair",
