@@ -140,7 +140,7 @@ async fn a_pull_takes_no_more_than_it_asked_for() {
 async fn a_broker_with_less_room_than_the_streams_reserve_is_refused_with_what_to_do() {
     let server = NatsServer::start();
     let too_much = NatsOptions { max_job_bytes_total: 1 << 40, ..options(&server, Nats::TIMES) };
-    let problem = NatsBus::connect(too_much).await.err().expect("more than the server may store");
+    let problem = NatsBus::connect(too_much).await.expect_err("more than the server may store");
     assert_eq!(problem.code, Code::BROKER_UNSUITABLE);
     for part in ["stream GL_JOBS_V1", "max_file_store", "nats.max_…_bytes_total"] {
         assert!(problem.message.contains(part), "{}", problem.message);
