@@ -80,8 +80,8 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8, Failure> {
     }
     match cli.command {
         Command::Config(_) => Ok(EXIT_OK),
-        Command::Methods => {
-            methods_command::run(&mut Sink::stdout())?;
+        Command::Methods { json } => {
+            methods_command::run(json, &mut Sink::stdout())?;
             Ok(EXIT_OK)
         }
         Command::Models(args) => models_command::run(args, layers, &mut Sink::stdout()),

@@ -83,8 +83,12 @@ impl From<ColorArg> for ColorMode {
 pub(crate) enum Command {
     Check(Box<CheckArgs>),
     Models(ModelsArgs),
-    /// List the methods that a check can use
-    Methods,
+    /// List the methods that a check can use: what each needs, what its number means, and what it costs
+    Methods {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print every option with its default, or check a configuration file
     #[command(subcommand)]
     Config(ConfigCommand),

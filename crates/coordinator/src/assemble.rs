@@ -1,7 +1,8 @@
 //! From reports to the result.
 
 use crate::CoordinatorOptions;
-use crate::cascade::StageOutcome;
+use crate::cascade::{StageOutcome, method_needs, polarity_of};
+use groundline_detectors::Need;
 use groundline_types::{
     CheckResult, Code, ModelFacts, ModelResult, Note, Outcome, PreparedCheck, Reason, Report, SCHEMA,
     SentenceStatus, Timings, Usage, Verdict,
@@ -34,6 +35,10 @@ pub(crate) fn assemble(
         decision = decide_staged(check, &reports, &roles, &options.verdict);
     }
     decision.methods.extend(skipped);
+    // A report without a number does not say which way the number would have pointed.
+    for (name, result) in &mut decision.methods {
+        result.polarity = polarity_of(name);
+    }
     let mut notes = context.notes;
     notes.extend(stage_notes);
     notes.extend(decision.notes);
@@ -85,7 +90,9 @@ fn doubt_foreign(decision: &Decision, reports: &mut [Report]) {
     if !(0..decision.sentences.len()).any(doubted) {
         return;
     }
-    for report in reports {
+    // What only compares with other answers never saw the sources.
+    let of_sources = |report: &&mut Report| method_needs(report.method).contains(&Need::Source);
+    for report in reports.iter_mut().filter(of_sources) {
         for (index, finding) in report.claims.iter_mut().enumerate().filter(|(index, _)| doubted(*index)) {
             *finding = Outcome::Failed(reason.clone());
             for fact in report.facts.get_mut(index).into_iter().flatten() {

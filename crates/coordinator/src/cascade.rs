@@ -6,7 +6,7 @@
 //!
 //! Pure: the panel asks it which methods begin, and it says afterwards which did not and why.
 
-use groundline_detectors::{methods, resolve};
+use groundline_detectors::{Need, method, resolve};
 use groundline_types::{
     CascadePolicy, CheckRequest, Code, GreyZone, MethodResult, MethodStatus, Note, Polarity, PolicyChoice,
     Problem, Report, nearest_name,
@@ -118,10 +118,25 @@ impl Plan {
         self.always.iter().chain(drawn).copied().collect()
     }
 
+    /// Whether a method of any stage needs this.
+    pub(crate) fn needs(&self, need: Need) -> bool {
+        self.first().into_iter().chain(self.later()).any(|name| method_needs(name).contains(&need))
+    }
+
     /// The methods that may begin later.
     pub(crate) fn later(&self) -> Vec<&'static str> {
         self.grey.as_ref().map(|(methods, _)| methods.clone()).unwrap_or_default()
     }
+}
+
+/// Which way a method's number points.
+pub(crate) fn polarity_of(name: &str) -> Polarity {
+    method(name).map_or(Polarity::HigherIsSupported, |info| info.polarity)
+}
+
+/// What a method needs.
+pub(crate) fn method_needs(name: &str) -> &'static [Need] {
+    method(name).map_or(&[], |info| info.needs)
 }
 
 /// Checks the policies of a configuration.
@@ -230,14 +245,15 @@ impl StageOutcome {
 
     fn skip(&mut self, names: &[&'static str], why: &str) {
         for name in names {
-            let info = methods().iter().find(|info| info.name == *name);
             let reason = Note { code: Code::POLICY_STAGE, message: why.to_owned(), location: None };
             let skipped = MethodResult {
                 status: MethodStatus::Skipped,
                 score: None,
-                polarity: info.map_or(Polarity::HigherIsSupported, |info| info.polarity),
+                polarity: polarity_of(name),
                 work_items: 0,
                 reason: Some(reason),
+                extra: BTreeMap::new(),
+                sentences: Vec::new(),
             };
             self.skipped.insert((*name).to_owned(), skipped);
         }

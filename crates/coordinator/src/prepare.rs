@@ -1,7 +1,7 @@
 //! From a request to claims, evidence and detectors.
 
 use crate::CoordinatorOptions;
-use crate::cascade::{Plan, Stages};
+use crate::cascade::{Plan, Stages, method_needs};
 use crate::counts::RememberedCounts;
 use crate::key::KeyMaker;
 use crate::language;
@@ -9,7 +9,7 @@ use crate::panel::Panel;
 use crate::stream::Part;
 use groundline_bus::SubjectToken;
 use groundline_claims::{SplitOptions, split_response, split_source};
-use groundline_detectors::create;
+use groundline_detectors::{Need, create};
 use groundline_evidence::{SourceText, prepare_source};
 use groundline_types::{
     CheckRequest, Claim, Code, CountTokens, Derived, ModelFacts, Note, PreparedCheck, PreparedSource,
@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// Fewest tokens of evidence that must fit beside a claim; a claim that leaves less is not checked.
 const MIN_EVIDENCE_TOKENS: usize = 32;
+/// Tokens that a window of a sample leaves free beside it at least, so that its size depends on the claims only where one is long.
+const SAMPLE_MARGIN_TOKENS: usize = 64;
 
 /// A request that detectors can start on.
 #[derive(Debug)]
@@ -66,6 +68,18 @@ impl Asked {
         opening.unwrap_or(&self.request.response)
     }
 
+    /// The samples in the largest windows that the model can read beside any claim.
+    fn samples(&self, claims: &[Claim], model: &ModelFacts) -> Vec<PreparedSource> {
+        let room = model.max_tokens.saturating_sub(model.pair_overhead_tokens);
+        let longest = longest_claim(claims, model, room.saturating_sub(MIN_EVIDENCE_TOKENS));
+        let window_tokens = room.saturating_sub(longest.max(SAMPLE_MARGIN_TOKENS)).max(MIN_EVIDENCE_TOKENS);
+        let prepare = |window_tokens| prepare_samples(&self.request, &*model.counter, window_tokens);
+        match &self.part {
+            Some(part) => part.samples.get(window_tokens, |tokens| (prepare(tokens), Vec::new())).0,
+            None => prepare(window_tokens),
+        }
+    }
+
     fn sources(&self, counter: &dyn CountTokens, window_tokens: usize) -> (Vec<PreparedSource>, Vec<Note>) {
         let prepare = |window_tokens| prepare_sources(&self.request, counter, window_tokens);
         match &self.part {
@@ -97,16 +111,16 @@ pub(crate) fn prepare(
     }
     let facts = ModelFacts { window_tokens, ..model.clone() };
     let (sources, mut notes) = asked.sources(&*model.counter, window_tokens);
-    if sources.iter().all(|source| source.sentences.is_empty()) {
-        return Err(Problem::new(Code::EMPTY_SOURCE, "no source has a word in it"));
-    }
+    let samples = if plan.needs(Need::Samples) { asked.samples(&claims, model) } else { Vec::new() };
+    refuse_without_input(&plan, &sources, &samples)?;
     let is_foreign = language::is_foreign(asked.sample_text(), sources.iter().map(|source| &*source.text));
-    notes.extend(request_notes(&request, is_foreign));
+    notes.extend(request_notes(&request, is_foreign, plan.needs(Need::Samples)));
     let check = Arc::new(PreparedCheck {
         request,
         claims,
         before: asked.before(),
         sources,
+        samples,
         derived: Derived::default(),
     });
     let panel = panel(plan, KeyMaker::new(&model.id, tenant), options);
@@ -121,15 +135,44 @@ fn panel(plan: Plan, keys: KeyMaker, options: &CoordinatorOptions) -> Panel {
     Panel::new(first, keys).with_stages(Stages::new(plan), later)
 }
 
+/// Refuses a check none of whose methods could say anything: each abstains without what it needs, and one that all abstain from is
+/// a request that was made by mistake.
+fn refuse_without_input(
+    plan: &Plan,
+    sources: &[PreparedSource],
+    samples: &[PreparedSource],
+) -> Result<(), Problem> {
+    let has_word = |texts: &[PreparedSource]| texts.iter().any(|text| !text.sentences.is_empty());
+    let there = |need: Need| match need {
+        Need::Source => has_word(sources),
+        Need::Samples => has_word(samples),
+        Need::Judge | Need::Corpus | Need::Graph => true,
+    };
+    if plan.first().into_iter().any(|name| method_needs(name).iter().all(|need| there(*need))) {
+        return Ok(());
+    }
+    let wanted = |need: Need| plan.first().into_iter().any(|name| method_needs(name).contains(&need));
+    let (code, message) = match (wanted(Need::Source), wanted(Need::Samples)) {
+        (true, true) => (Code::EMPTY_SOURCE, "neither a source nor a sample has a word in it"),
+        (true, false) => (Code::EMPTY_SOURCE, "no source has a word in it"),
+        (false, _) => {
+            let message = "the methods asked compare with other answers to the same prompt, and no text in `samples` has a \
+                           word in it";
+            (Code::WEAK_SAMPLES, message)
+        }
+    };
+    Err(Problem::new(code, message))
+}
+
 /// What a reader should know of the request as it came.
-fn request_notes(request: &CheckRequest, is_foreign: bool) -> Vec<Note> {
+fn request_notes(request: &CheckRequest, is_foreign: bool, reads_samples: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     if is_foreign {
         let message = "every source seems to be in another language than the response, and the model reads one language; \
                        sentences that are not supported are left unchecked";
         notes.push(Note { code: Code::LANGUAGE_MISMATCH, message: message.to_owned(), location: None });
     }
-    if !request.samples.is_empty() {
+    if !request.samples.is_empty() && !reads_samples {
         let message = "samples are not used by the methods asked".to_owned();
         notes.push(Note { code: Code::INVALID_FIELD, message, location: Some("samples".to_owned()) });
     }
@@ -157,6 +200,36 @@ fn window_beside(claims: &[Claim], model: &ModelFacts) -> (usize, HashMap<Arc<st
     (model.window_tokens.min(room - longest.min(room)).max(1), too_long)
 }
 
+/// Tokens of the longest claim of at most `most`.
+fn longest_claim(claims: &[Claim], model: &ModelFacts, most: usize) -> usize {
+    let checkable = claims.iter().filter(|claim| claim.kind.is_checkable());
+    let tokens = checkable.map(|claim| model.counter.count_tokens(&claim.text));
+    tokens.filter(|tokens| *tokens <= most).max().unwrap_or(0)
+}
+
+fn prepare_samples(
+    request: &CheckRequest,
+    counter: &dyn CountTokens,
+    window_tokens: usize,
+) -> Vec<PreparedSource> {
+    let sample = |(index, text): (usize, &String)| {
+        let id = format!("sample-{}", index + 1);
+        prepare_text(&id, Arc::from(text.as_str()), counter, window_tokens).0
+    };
+    request.samples.iter().enumerate().map(sample).collect()
+}
+
+/// One text split and windowed, with the notes on what was cut.
+fn prepare_text(
+    id: &str,
+    text: Arc<str>,
+    counter: &dyn CountTokens,
+    window_tokens: usize,
+) -> (PreparedSource, Vec<(Code, String)>) {
+    let sentences = split_source(&text).into_iter().map(|sentence| (sentence.span, sentence.text)).collect();
+    prepare_source(SourceText { id: Arc::from(id), text, sentences }, counter, window_tokens)
+}
+
 /// The request's sources, then its turns where they are evidence.
 fn prepare_sources(
     request: &CheckRequest,
@@ -173,11 +246,7 @@ fn prepare_sources(
     let turns = turns.map(|(index, turn)| (ids.make("history", index + 1), Arc::from(turn.content.as_str())));
     let (mut sources, mut notes) = (Vec::new(), Vec::new());
     for (id, text) in named.into_iter().chain(turns) {
-        let text: Arc<str> = text;
-        let sentences =
-            split_source(&text).into_iter().map(|sentence| (sentence.span, sentence.text)).collect();
-        let source = SourceText { id: Arc::from(id.as_str()), text, sentences };
-        let (source, cuts) = prepare_source(source, counter, window_tokens);
+        let (source, cuts) = prepare_text(&id, text, counter, window_tokens);
         sources.push(source);
         notes.extend(cuts.into_iter().map(|(code, message)| Note {
             code,
@@ -211,9 +280,13 @@ impl Ids {
 /// Tokens of a (source sentence, claim) pair on average, for estimates of time.
 pub(crate) fn mean_pair_tokens(check: &PreparedCheck, facts: &ModelFacts) -> usize {
     let mean = |tokens: usize, count: usize| tokens.checked_div(count).unwrap_or(0);
-    let sentences = check.sources.iter().flat_map(|source| &source.sentences);
-    let (evidence_tokens, evidence) =
-        sentences.fold((0, 0), |(tokens, count), sentence| (tokens + sentence.tokens, count + 1));
+    // A sample is read as a whole.
+    let of_sample =
+        |sample: &PreparedSource| sample.sentences.iter().map(|sentence| sentence.tokens).sum::<usize>();
+    let texts = check.sources.iter().flat_map(|source| &source.sentences).map(|sentence| sentence.tokens);
+    let (evidence_tokens, evidence) = texts
+        .chain(check.samples.iter().map(of_sample))
+        .fold((0, 0), |(sum, count), tokens| (sum + tokens, count + 1));
     let claims = check.claims.iter().filter(|claim| claim.kind.is_checkable());
     let (claim_tokens, claims) = claims
         .fold((0, 0), |(tokens, count), claim| (tokens + facts.counter.count_tokens(&claim.text), count + 1));

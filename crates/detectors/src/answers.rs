@@ -3,23 +3,31 @@
 use groundline_types::{Code, NliLabels, NliProbabilities, Outcome, Reason, Score};
 use std::sync::Arc;
 
+/// The logits in the answer to a pair: `count` of them, all finite. `None` is an answer that never came.
+pub(crate) fn read_logits(outcome: Option<&Outcome<Score>>, count: usize) -> Result<&[f32], Reason> {
+    let logits = match outcome {
+        Some(Outcome::Scored(Score::Logits(logits))) => logits,
+        other => return Err(not_answered(other, "logits")),
+    };
+    if logits.len() != count {
+        return Err(Reason::new(Code::INTERNAL, format!("expected {count} logits, got {}", logits.len())));
+    }
+    if logits.iter().any(|logit| !logit.is_finite()) {
+        return Err(not_finite());
+    }
+    Ok(logits)
+}
+
 /// The probabilities in the answer to a pair. `None` is an answer that never came.
 pub(crate) fn read_pair(
     outcome: Option<&Outcome<Score>>,
     labels: &NliLabels,
 ) -> Result<NliProbabilities, Reason> {
-    let logits = match outcome {
-        Some(Outcome::Scored(Score::Logits(logits))) => logits,
-        other => return Err(not_answered(other, "logits")),
-    };
-    labels.probabilities(logits).ok_or_else(|| {
-        if logits.len() == labels.count {
-            Reason::new(Code::NON_FINITE, "the model gave a logit that is not a finite number")
-        } else {
-            let message = format!("expected {} logits, got {}", labels.count, logits.len());
-            Reason::new(Code::INTERNAL, message)
-        }
-    })
+    labels.probabilities(read_logits(outcome, labels.count)?).ok_or_else(not_finite)
+}
+
+fn not_finite() -> Reason {
+    Reason::new(Code::NON_FINITE, "the model gave a logit that is not a finite number")
 }
 
 /// The embedding in the answer to a text: not empty, every number finite.

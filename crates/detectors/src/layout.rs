@@ -101,6 +101,13 @@ impl Layout {
         self
     }
 
+    /// Fails every claim that was to be scored, before any work.
+    pub(crate) fn fail_columns(&mut self, reason: &Reason) {
+        for column in std::mem::take(&mut self.columns) {
+            self.settled[column] = Some(Outcome::Failed(reason.clone()));
+        }
+    }
+
     /// Number of (claim, sentence) pairs.
     pub(crate) fn pairs(&self) -> usize {
         self.rows.len() * self.columns.len()

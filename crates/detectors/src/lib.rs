@@ -6,7 +6,8 @@
 //! fixed numbers.
 //!
 //! # Adding a method
-//! One file with a type that implements [`Detector`], one line in [`methods`] and one in [`create`].
+//! One file with a type that implements [`Detector`], one entry in [`methods`] and one line in [`create`]. The entry says what users
+//! should know of it, and is what `groundline methods`, the gateway's listing and docs/methods.md are made from.
 //!
 //! Invariant of absence: this crate knows no async runtime, no engine, no file, no clock and no network. It depends on
 //! `claims`, `evidence` and `types`.
@@ -23,12 +24,14 @@ mod numeric;
 mod options;
 mod reading;
 mod registry;
+pub mod selfcheck;
 pub mod summac;
 mod summac_conv;
+mod support;
 mod tally;
 #[cfg(test)]
 mod testing;
 
 pub use detector::{Detector, Next};
-pub use options::{DetectorOptions, SummacOperator, SummacOptions};
-pub use registry::{MethodInfo, create, methods, resolve};
+pub use options::{DetectorOptions, SelfcheckOptions, SummacOperator, SummacOptions};
+pub use registry::{MethodInfo, Need, create, method, methods, methods_table, resolve};

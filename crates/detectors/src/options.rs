@@ -1,7 +1,11 @@
 //! Settings of the methods, each with its default.
 
+use crate::selfcheck::math::MAX_ORDER;
 use groundline_types::{Code, Problem};
 use serde::{Deserialize, Serialize};
+
+/// Largest number to add to counts of n-grams: beyond it all are alike.
+const MAX_SMOOTHING: f64 = 1000.0;
 
 /// Settings of all methods. Unknown names are refused when reading, missing ones take their default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +23,8 @@ pub struct DetectorOptions {
     pub contradiction_threshold: f32,
     /// Settings of SummaC-ZS and SummaC-Conv.
     pub summac: SummacOptions,
+    /// Settings of the methods that compare with samples.
+    pub selfcheck: SelfcheckOptions,
 }
 
 impl Default for DetectorOptions {
@@ -29,7 +35,44 @@ impl Default for DetectorOptions {
             support_threshold: 0.5,
             contradiction_threshold: 0.5,
             summac: SummacOptions::default(),
+            selfcheck: SelfcheckOptions::default(),
         }
+    }
+}
+
+/// Settings of the self-consistency methods (after Manakul et al. 2023, "SelfCheckGPT").
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelfcheckOptions {
+    /// Added to the count of every n-gram by `selfcheck_ngram`, 0 to 1000 (default 1). With anything above 0 no n-gram is
+    /// impossible, so that its number is never infinite; 0 is the published method.
+    pub ngram_smoothing: f64,
+    /// Words of the n-grams whose share is `selfcheck_overlap`'s number, 1 to 3 (default 2). The others are reported too.
+    pub overlap_words: usize,
+}
+
+impl Default for SelfcheckOptions {
+    fn default() -> Self {
+        Self { ngram_smoothing: 1.0, overlap_words: 2 }
+    }
+}
+
+impl SelfcheckOptions {
+    fn validate(&self) -> Result<(), Problem> {
+        let refuse = |what: String| Err(Problem::new(Code::INVALID_CONFIG, what));
+        let smoothing = self.ngram_smoothing;
+        if !(0.0..=MAX_SMOOTHING).contains(&smoothing) {
+            return refuse(format!(
+                "selfcheck.ngram_smoothing is {smoothing}, it must be between 0 and {MAX_SMOOTHING}"
+            ));
+        }
+        let words = self.overlap_words;
+        if !(1..=MAX_ORDER).contains(&words) {
+            return refuse(format!(
+                "selfcheck.overlap_words is {words}, it must be between 1 and {MAX_ORDER}"
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -111,7 +154,7 @@ impl DetectorOptions {
                     .to_owned(),
             );
         }
-        Ok(())
+        self.selfcheck.validate()
     }
 
     /// Pairs of the (claim, source sentence) grid in a round. Half a round, the same for all methods that walk the grid: the

@@ -1,66 +1,95 @@
 //! The methods there are.
 
+mod table;
+
 use crate::entailment::Entailment;
 use crate::numeric::Numeric;
+use crate::selfcheck::{SelfcheckNgram, SelfcheckNli, SelfcheckOverlap};
 use crate::summac::Summac;
 use crate::summac_conv::SummacConv;
+use crate::support::Support;
 use crate::{Detector, DetectorOptions};
 use groundline_types::{Code, Polarity, Problem, nearest_name};
+use serde::Serialize;
+use table::METHODS;
+
+pub use table::methods_table;
+
+/// What a request or an installation must have for a method to say anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Need {
+    /// A source to check against.
+    Source,
+    /// Other answers to the same prompt, in the request's `samples`.
+    Samples,
+    /// A language model that judges.
+    Judge,
+    /// A collection of texts to look for evidence in.
+    Corpus,
+    /// A knowledge graph.
+    Graph,
+}
+
+impl Need {
+    /// Its name, such as `source`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Need::Source => "source",
+            Need::Samples => "samples",
+            Need::Judge => "judge",
+            Need::Corpus => "corpus",
+            Need::Graph => "graph",
+        }
+    }
+}
 
 /// What a user should know of a method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MethodInfo {
     /// Its name in a request's `methods`.
     pub name: &'static str,
     /// What it does, in a sentence.
     pub summary: &'static str,
-    /// Where it was published; empty for one of our own.
-    pub paper: &'static str,
+    /// What its number for a response means.
+    pub number: &'static str,
+    /// The range of its number, such as `0..1`.
+    pub range: &'static str,
     /// Which way its number points.
     pub polarity: Polarity,
+    /// What it says something about, such as `sentences, response`.
+    pub speaks_about: &'static str,
+    /// What it needs; without one of these it abstains.
+    pub needs: &'static [Need],
+    /// What it costs: pairs and texts for a model, or calls.
+    pub cost: &'static str,
+    /// Where it was published; empty for one of our own.
+    pub paper: &'static str,
     /// Whether `default` includes it.
     pub in_default: bool,
+}
+
+impl MethodInfo {
+    /// Its polarity in words.
+    pub fn direction(&self) -> &'static str {
+        match self.polarity {
+            Polarity::HigherIsSupported => "higher is better supported",
+            Polarity::HigherIsHallucinated => "higher is worse",
+        }
+    }
 }
 
 /// The name that stands for the methods with [`MethodInfo::in_default`].
 const DEFAULT: &str = "default";
 
-const METHODS: &[MethodInfo] = &[
-    MethodInfo {
-        name: "entailment",
-        summary: "best entailment of each sentence over windows and sentences of the source; contradiction from the nearest \
-                  evidence; its number is the weakest sentence's support",
-        paper: "",
-        polarity: Polarity::HigherIsSupported,
-        in_default: true,
-    },
-    MethodInfo {
-        name: "summac",
-        summary: "mean over response sentences of the best entailment over source sentences, and SummaC-ZS as published",
-        paper: "Laban et al. 2022, SummaC: Re-Visiting NLI-based Models for Inconsistency Detection (arXiv:2111.09525)",
-        polarity: Polarity::HigherIsSupported,
-        in_default: true,
-    },
-    MethodInfo {
-        name: "summac_conv",
-        summary: "SummaC-Conv: a learned layer over the histogram of each sentence's entailment, with the released weights",
-        paper: "Laban et al. 2022, SummaC: Re-Visiting NLI-based Models for Inconsistency Detection (arXiv:2111.09525)",
-        polarity: Polarity::HigherIsSupported,
-        in_default: true,
-    },
-    MethodInfo {
-        name: "numeric",
-        summary: "numbers, quantities and dates that conflict with the evidence; its number is the share of sentences without \
-                  a conflict",
-        paper: "",
-        polarity: Polarity::HigherIsSupported,
-        in_default: true,
-    },
-];
-
 /// Every method, in the order in which they are run and listed.
 pub fn methods() -> &'static [MethodInfo] {
     METHODS
+}
+
+/// The method of a name.
+pub fn method(name: &str) -> Option<&'static MethodInfo> {
+    METHODS.iter().find(|info| info.name == name)
 }
 
 /// The methods that a request's names stand for: `default` expanded, each once, in the order of [`methods`].
@@ -103,6 +132,10 @@ pub fn create(method: &str, options: &DetectorOptions) -> Option<Box<dyn Detecto
         "summac" => Box::new(Summac::new(options)),
         "summac_conv" => Box::new(SummacConv::new(options)),
         "numeric" => Box::new(Numeric::new(options)),
+        "support" => Box::new(Support::new(options)),
+        "selfcheck_nli" => Box::new(SelfcheckNli::new(options)),
+        "selfcheck_ngram" => Box::new(SelfcheckNgram::new(options)),
+        "selfcheck_overlap" => Box::new(SelfcheckOverlap::new(options)),
         _ => return None,
     })
 }

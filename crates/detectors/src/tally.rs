@@ -100,7 +100,7 @@ pub(crate) fn finding(
         contradiction: Some(against.contradiction),
         neutral: Some(deciding.neutral),
         evidence: evidence(&picks, layout),
-        numeric_conflict: None,
+        ..ClaimFinding::default()
     }
 }
 
@@ -179,11 +179,20 @@ fn evidence(picks: &[ScoredRow], layout: &Layout) -> Vec<EvidencePick> {
     evidence
 }
 
+/// [`response_number`] of a method whose number rises with support.
+pub(crate) fn response_score(claims: &[Outcome<ClaimFinding>], value: Option<f64>) -> Outcome<MethodScore> {
+    response_number(claims, value, Polarity::HigherIsSupported)
+}
+
 /// The outcome of a method for the whole response: its number, where there is one; else failed where any claim failed, else
 /// abstained.
-pub(crate) fn response_score(claims: &[Outcome<ClaimFinding>], value: Option<f64>) -> Outcome<MethodScore> {
+pub(crate) fn response_number(
+    claims: &[Outcome<ClaimFinding>],
+    value: Option<f64>,
+    polarity: Polarity,
+) -> Outcome<MethodScore> {
     if let Some(value) = value.filter(|value| value.is_finite()) {
-        return Outcome::Scored(MethodScore { value, polarity: Polarity::HigherIsSupported });
+        return Outcome::Scored(MethodScore { value, polarity });
     }
     let failed = claims.iter().find_map(|claim| match claim {
         Outcome::Failed(reason) => Some(reason.clone()),

@@ -51,8 +51,38 @@ pub(crate) fn check_of(sources: &[&[&str]], claims: &[&str]) -> PreparedCheck {
         claims: claims.iter().map(|text| claim(text)).collect(),
         before: None,
         sources,
+        samples: Vec::new(),
         derived: Default::default(),
     }
+}
+
+/// A check of checkable claims with samples and no source, samples read in windows of at most `window_words`.
+pub(crate) fn sampled_check(samples: &[&str], claims: &[&str], window_words: usize) -> PreparedCheck {
+    let sample = |(index, text): (usize, &&str)| {
+        let sentences = groundline_claims::split_source(text);
+        let source = groundline_evidence::SourceText {
+            id: format!("sample-{}", index + 1).into(),
+            text: (*text).into(),
+            sentences: sentences.into_iter().map(|sentence| (sentence.span, sentence.text)).collect(),
+        };
+        groundline_evidence::prepare_source(source, &Words, window_words).0
+    };
+    let mut check = check_of(&[], claims);
+    let mut request = CheckRequest::with_sources(claims.join(" "), Vec::new());
+    request.samples = samples.iter().map(|text| (*text).to_owned()).collect();
+    check.request = Arc::new(request);
+    check.samples = samples.iter().enumerate().map(sample).collect();
+    check
+}
+
+/// The number of a method about a claim.
+pub(crate) fn claim_score(report: &Report, claim: usize) -> f64 {
+    report.claims[claim].scored().unwrap().score.unwrap()
+}
+
+/// A further number of a method about a claim.
+pub(crate) fn claim_extra(report: &Report, claim: usize, name: &str) -> Option<f64> {
+    report.claims[claim].scored().unwrap().extra.get(name).copied()
 }
 
 /// What a method plans for a check once it is started on it.
@@ -136,9 +166,13 @@ pub(crate) fn run(
 pub(crate) fn scorer(nli: impl Fn(&str, &str) -> (f32, f32)) -> impl FnMut(&Work) -> Outcome<Score> {
     move |work| match work {
         Work::Embed { text } => embedding(text),
-        Work::Pair { premise, hypothesis, .. } => {
+        Work::Pair { premise, hypothesis, head: groundline_types::Head::Nli } => {
             let (entailment, contradiction) = nli(premise, hypothesis);
             logits(entailment, contradiction)
+        }
+        Work::Pair { premise, hypothesis, head: groundline_types::Head::Support } => {
+            let (support, _) = nli(premise, hypothesis);
+            Outcome::Scored(Score::Logits([0.0, (support / (1.0 - support)).ln()].into()))
         }
     }
 }

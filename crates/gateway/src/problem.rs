@@ -168,6 +168,7 @@ pub(crate) fn status_of(code: Code) -> StatusCode {
         | Code::EMPTY_SOURCE
         | Code::NUL_BYTE
         | Code::UNKNOWN_METHOD
+        | Code::WEAK_SAMPLES
         | Code::NO_CHECKABLE_CLAIM
         | Code::CLAIM_TOO_LONG
         | Code::TEXT_TOO_LONG

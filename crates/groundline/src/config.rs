@@ -7,6 +7,7 @@
 mod gateway;
 mod inventory;
 mod layers;
+mod limits;
 mod render;
 
 pub use gateway::{
@@ -15,6 +16,7 @@ pub use gateway::{
 };
 pub use inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS};
 pub use layers::ConfigLayers;
+pub use limits::LimitsConfig;
 pub use render::default_toml;
 
 use groundline_bus::NatsOptions;
@@ -22,7 +24,7 @@ use groundline_coordinator::{CoordinatorOptions, validate_policies};
 use groundline_detectors::DetectorOptions;
 use groundline_inference::cpu::Isa;
 use groundline_telemetry::TelemetryOptions;
-use groundline_types::{CascadePolicy, Code, Limits, OffsetUnit, Problem};
+use groundline_types::{CascadePolicy, Code, OffsetUnit, Problem};
 use groundline_verdict::VerdictPolicy;
 use groundline_verdict::reward::RewardProfile;
 use groundline_worker::WorkerOptions;
@@ -119,36 +121,6 @@ impl IsaChoice {
             IsaChoice::Avx2 => Some(Isa::Avx2),
             IsaChoice::Portable => Some(Isa::Portable),
         }
-    }
-}
-
-/// What is refused as too large, with [`Code::TOO_LARGE`]. Nothing is cut in silence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LimitsConfig {
-    /// Largest response.
-    pub response_bytes: usize,
-    /// Largest sum of all sources of a request.
-    pub source_bytes: usize,
-    /// Most sources of a request.
-    pub sources: usize,
-    /// Longest line of a JSONL file, and largest JSON document.
-    pub line_bytes: usize,
-}
-
-impl Default for LimitsConfig {
-    fn default() -> Self {
-        let limits = Limits::default();
-        let (response_bytes, source_bytes) = (limits.response_bytes, limits.source_bytes);
-        let line_bytes = response_bytes + source_bytes;
-        Self { response_bytes, source_bytes, sources: limits.sources, line_bytes }
-    }
-}
-
-impl LimitsConfig {
-    /// The limits of a request.
-    pub fn request(&self) -> Limits {
-        Limits { response_bytes: self.response_bytes, source_bytes: self.source_bytes, sources: self.sources }
     }
 }
 
@@ -362,6 +334,8 @@ impl Config {
             ("limits.response_bytes", self.limits.response_bytes),
             ("limits.source_bytes", self.limits.source_bytes),
             ("limits.sources", self.limits.sources),
+            ("limits.sample_bytes", self.limits.sample_bytes),
+            ("limits.samples", self.limits.samples),
             ("limits.line_bytes", self.limits.line_bytes),
             ("coordinator.max_checks", self.coordinator.max_checks),
             ("coordinator.window_jobs", self.coordinator.window_jobs),

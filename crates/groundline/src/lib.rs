@@ -70,7 +70,7 @@ pub use groundline_bus::{NatsOptions, NatsStorage, Secret};
 pub use groundline_coordinator::{
     CancelToken, CheckObserver, Progress, Stage, StreamEvent, StreamInput, resolve_policy,
 };
-pub use groundline_detectors::{DetectorOptions, MethodInfo, methods, resolve as resolve_methods};
+pub use groundline_detectors::{DetectorOptions, MethodInfo, Need, methods, resolve as resolve_methods};
 pub use groundline_inference::{Comparison, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport};
 pub use groundline_telemetry::{LogFormat, TelemetryOptions};
 pub use groundline_types::{

@@ -53,6 +53,8 @@ codes! {
     CLAIM_TOO_LONG = "GL1015";
     /// A request's policy did not call for a method, or did: what was decided and why.
     POLICY_STAGE = "GL1016";
+    /// A method that compares with samples was given none, or samples that say little.
+    WEAK_SAMPLES = "GL1017";
     /// A bug: a part failed that should not fail.
     INTERNAL = "GL2001";
     /// The deadline passed before every claim was checked.

@@ -14,6 +14,9 @@ pub struct PreparedCheck {
     pub before: Option<Arc<str>>,
     /// The evidence: the request's sources in order, then its history where that is evidence.
     pub sources: Vec<PreparedSource>,
+    /// The request's samples in order, split and windowed like sources; they are no evidence. Empty where no method asked reads
+    /// them. A sample without a word has no sentence.
+    pub samples: Vec<PreparedSource>,
     /// What methods have read in its texts.
     pub derived: Derived,
 }
@@ -21,7 +24,7 @@ pub struct PreparedCheck {
 /// One source, split into sentences and windows.
 #[derive(Debug, Clone)]
 pub struct PreparedSource {
-    /// The caller's id, or `source-1`, `source-2`, … in order.
+    /// The caller's id, or `source-1`, `source-2`, … in order; `sample-1`, … for samples.
     pub id: Arc<str>,
     /// The original text that spans point into.
     pub text: Arc<str>,

@@ -40,8 +40,8 @@ pub use report::{Verdict, VerdictReason};
 pub use request::{Audit, CascadePolicy, CheckRequest, GreyZone, Lane, PolicyChoice, Source, Turn};
 pub use request::{StopAt, StreamRequest};
 pub use result::{
-    Action, CheckResult, EvidenceResult, FactResult, MatrixResult, MatrixRow, MethodResult, MethodStatus,
-    ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, Status, Timings, Usage,
+    Action, CheckResult, EvidenceResult, FactResult, MatrixResult, MatrixRow, MethodResult, MethodSentence,
+    MethodStatus, ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, Status, Timings, Usage,
 };
 pub use span::{OffsetUnit, Span};
 pub use work::{Head, Score, Work};

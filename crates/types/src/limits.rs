@@ -9,10 +9,20 @@ pub struct Limits {
     pub source_bytes: usize,
     /// Most sources.
     pub sources: usize,
+    /// Largest sum of all samples in bytes.
+    pub sample_bytes: usize,
+    /// Most samples.
+    pub samples: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { response_bytes: 1 << 20, source_bytes: 8 << 20, sources: 256 }
+        Self {
+            response_bytes: 1 << 20,
+            source_bytes: 8 << 20,
+            sources: 256,
+            sample_bytes: 4 << 20,
+            samples: 128,
+        }
     }
 }

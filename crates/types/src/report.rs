@@ -74,6 +74,11 @@ pub struct ClaimFinding {
     pub evidence: Vec<EvidencePick>,
     /// A conflict of numbers or dates with the evidence: which values, for people.
     pub numeric_conflict: Option<String>,
+    /// The method's own number for this claim, in the range and polarity of the method's score, where it has one that is shown
+    /// beside the verdict; finite.
+    pub score: Option<f64>,
+    /// Further numbers of the method about this claim by name, each finite.
+    pub extra: BTreeMap<&'static str, f64>,
 }
 
 /// A number that a method gives to the whole response.

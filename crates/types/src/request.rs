@@ -27,7 +27,7 @@ pub struct CheckRequest {
     pub history: Vec<Turn>,
     /// Whether earlier turns count as evidence.
     pub history_is_evidence: bool,
-    /// Other answers of the same model to the same prompt.
+    /// Other answers of the same model to the same prompt, for methods of self-consistency. Never evidence.
     pub samples: Vec<String>,
     /// Names of methods; `default` stands for entailment, summac, summac_conv and numeric.
     pub methods: Vec<String>,
@@ -156,8 +156,8 @@ impl CheckRequest {
     /// Checks what can be checked without a model.
     ///
     /// # Errors
-    /// [`Code::EMPTY_RESPONSE`], [`Code::EMPTY_SOURCE`], [`Code::NUL_BYTE`], [`Code::TOO_LARGE`]; [`Code::INVALID_FIELD`] for
-    /// two sources of one id and for a profile.
+    /// [`Code::EMPTY_RESPONSE`]; [`Code::EMPTY_SOURCE`] where there are no samples either; [`Code::NUL_BYTE`],
+    /// [`Code::TOO_LARGE`]; [`Code::INVALID_FIELD`] for two sources of one id and for a profile.
     pub fn validate(&self, limits: &Limits) -> Result<(), Problem> {
         if is_blank(&self.response) {
             return Err(Problem::new(Code::EMPTY_RESPONSE, "the response is empty or only white space"));
@@ -201,12 +201,29 @@ impl CheckRequest {
         if total > limits.source_bytes {
             return Err(too_large("sources together", total, limits.source_bytes));
         }
-        if blank {
+        self.validate_samples(limits)?;
+        if blank && self.samples.is_empty() {
             let message =
                 "there is no source to check against: every source is missing, empty or only white space";
             return Err(Problem::new(Code::EMPTY_SOURCE, message));
         }
         self.refuse_equal_ids()
+    }
+
+    fn validate_samples(&self, limits: &Limits) -> Result<(), Problem> {
+        let (count, limit) = (self.samples.len(), limits.samples);
+        if count > limit {
+            let message = format!("the request has {count} samples, the limit is {limit}");
+            return Err(Problem::new(Code::TOO_LARGE, message));
+        }
+        for (index, sample) in self.samples.iter().enumerate() {
+            refuse_nul(&format!("sample {}", index + 1), sample)?;
+        }
+        let total = self.samples.iter().map(String::len).sum();
+        if total > limits.sample_bytes {
+            return Err(too_large("samples together", total, limits.sample_bytes));
+        }
+        Ok(())
     }
 
     /// Evidence names its source by id, so an id that stands twice would name neither.

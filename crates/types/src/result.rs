@@ -263,6 +263,26 @@ pub struct MethodResult {
     /// Why there is no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Note>,
+    /// Further numbers about the response by name; docs/methods.md says what each means.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra: BTreeMap<String, f64>,
+    /// Its own number for each of the result's sentences, in their order; empty where it has none besides the verdict's
+    /// probabilities.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sentences: Vec<MethodSentence>,
+}
+
+/// What a method says of one sentence, on its own scale.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MethodSentence {
+    /// Whether it gave a number.
+    pub status: SentenceStatus,
+    /// Its number, in the range and polarity of the method's score.
+    pub score: Option<f64>,
+    /// Further numbers by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra: BTreeMap<String, f64>,
 }
 
 /// Whether a method gave a number.

@@ -2,8 +2,8 @@
 
 use crate::VerdictPolicy;
 use groundline_types::{
-    Action, Code, MethodResult, MethodStatus, Note, Outcome, Polarity, Probability, Reason, Report, Scores,
-    SentenceResult, SentenceStatus, Status, Verdict,
+    Action, ClaimFinding, Code, MethodResult, MethodSentence, MethodStatus, Note, Outcome, Polarity,
+    Probability, Reason, Report, Scores, SentenceResult, SentenceStatus, Status, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -86,7 +86,36 @@ fn method(report: &Report) -> MethodResult {
         Outcome::Failed(reason) => (MethodStatus::Failed, None, Polarity::HigherIsSupported, Some(reason)),
     };
     let note = |reason: &Reason| Note { code: reason.code, message: reason.message.clone(), location: None };
-    MethodResult { status, score, polarity, work_items: report.work_items, reason: reason.map(note) }
+    let extra = named(&report.extra);
+    let sentences = method_sentences(report);
+    let (work_items, reason) = (report.work_items, reason.map(note));
+    MethodResult { status, score, polarity, work_items, reason, extra, sentences }
+}
+
+/// The method's own numbers for sentences, where it has any.
+fn method_sentences(report: &Report) -> Vec<MethodSentence> {
+    let has_own = |outcome: &Outcome<ClaimFinding>| {
+        outcome.scored().is_some_and(|finding| finding.score.is_some() || !finding.extra.is_empty())
+    };
+    if !report.claims.iter().any(has_own) {
+        return Vec::new();
+    }
+    let sentence = |outcome: &Outcome<ClaimFinding>| {
+        let score = outcome.scored().and_then(|finding| finding.score).filter(|score| score.is_finite());
+        let status = match outcome {
+            Outcome::Scored(_) if score.is_some() => SentenceStatus::Scored,
+            Outcome::Scored(_) | Outcome::Abstained(_) => SentenceStatus::Abstained,
+            Outcome::Failed(_) => SentenceStatus::Failed,
+        };
+        let extra = outcome.scored().map(|finding| named(&finding.extra)).unwrap_or_default();
+        MethodSentence { status, score, extra }
+    };
+    report.claims.iter().map(sentence).collect()
+}
+
+fn named(numbers: &BTreeMap<&'static str, f64>) -> BTreeMap<String, f64> {
+    let finite = numbers.iter().filter(|(_, value)| value.is_finite());
+    finite.map(|(name, value)| ((*name).to_owned(), *value)).collect()
 }
 
 /// What to do: the first line of [`crate::ActionPolicy`] that fits.

@@ -8,7 +8,7 @@ use groundline_types::{
 };
 
 /// Methods whose findings decide sentences, best first. The first of them that reported decides all sentences.
-const DECIDING_METHODS: [&str; 2] = ["entailment", "summac"];
+const DECIDING_METHODS: [&str; 3] = ["entailment", "summac", "support"];
 /// The method that only adds conflicts.
 const NUMERIC: &str = "numeric";
 
@@ -36,6 +36,8 @@ pub(crate) struct Findings<'a> {
     fallback: Option<&'a Report>,
     numeric: Option<&'a Report>,
     has_reports: bool,
+    /// Whether there is a sentence of evidence. Without one only what needs no source has spoken.
+    has_evidence: bool,
     policy: &'a VerdictPolicy,
 }
 
@@ -63,7 +65,8 @@ impl<'a> Findings<'a> {
         let deciding = DECIDING_METHODS.iter().find_map(|name| by_name(name));
         let fallback = roles.fallback.and_then(by_name);
         let has_reports = !reports.is_empty();
-        Self { check, deciding, fallback, numeric: by_name(NUMERIC), has_reports, policy }
+        let has_evidence = check.sources.iter().any(|source| !source.sentences.is_empty());
+        Self { check, deciding, fallback, numeric: by_name(NUMERIC), has_reports, has_evidence, policy }
     }
 
     /// The result for the claim at `index`, and why it was not scored where it should have been.
@@ -94,12 +97,17 @@ impl<'a> Findings<'a> {
         (result, unchecked)
     }
 
-    /// Whether methods reported and none of them says anything of sentences. That is how the request was, and no fault.
+    /// Whether methods reported and none of them can say whether a source supports a sentence. That is how the request was, and
+    /// no fault.
     pub(crate) fn give_no_verdict(&self) -> bool {
-        self.deciding.is_none() && self.has_reports
+        (self.deciding.is_none() || !self.has_evidence) && self.has_reports
     }
 
     fn no_verdict(&self) -> Outcome<ClaimFinding> {
+        if self.has_reports && !self.has_evidence {
+            let message = "no source was given, so that no sentence has a verdict; that a model repeats itself is no support";
+            return Outcome::Abstained(Reason::new(Code::EMPTY_SOURCE, message));
+        }
         if self.give_no_verdict() {
             let message = "the methods asked give no verdict on sentences: add entailment or summac";
             return Outcome::Abstained(Reason::new(Code::UNKNOWN_METHOD, message));
@@ -108,6 +116,9 @@ impl<'a> Findings<'a> {
     }
 
     fn outcome(&self, index: usize) -> Outcome<ClaimFinding> {
+        if self.has_reports && !self.has_evidence {
+            return self.no_verdict();
+        }
         let outcome = self.outcome_in(self.deciding, index);
         if outcome.scored().is_none() && self.fallback.is_some() {
             let earlier = self.outcome_in(self.fallback, index);
@@ -223,7 +234,7 @@ impl<'a> Findings<'a> {
     }
 
     fn fact_outcome(&self, index: usize, number: usize) -> Outcome<ClaimFinding> {
-        let Some(report) = self.deciding else { return self.no_verdict() };
+        let Some(report) = self.deciding.filter(|_| self.has_evidence) else { return self.no_verdict() };
         match (report.facts.get(index).and_then(|facts| facts.get(number)), report.score.reason()) {
             (Some(outcome), _) => outcome.clone(),
             (None, Some(reason)) => Outcome::Failed(reason.clone()),

@@ -2,8 +2,8 @@
 
 use super::{Palette, matrix, one_line, push, width, wrap};
 use groundline_types::{
-    CheckResult, Code, EvidenceResult, FactResult, MethodStatus, OffsetUnit, Probability, SentenceResult,
-    SentenceStatus, Status, Verdict, VerdictReason,
+    CheckResult, Code, EvidenceResult, FactResult, MethodResult, MethodStatus, OffsetUnit, Polarity,
+    Probability, SentenceResult, SentenceStatus, Status, Verdict, VerdictReason,
 };
 
 /// How text is laid out.
@@ -90,8 +90,11 @@ impl Totals {
 /// The whole result: header, sentences, matrix, notes, summary, and an empty line.
 pub(crate) fn render_result(result: &CheckResult, layout: &Layout) -> String {
     let mut out = header(result, layout.palette);
-    for sentence in &result.sentences {
+    for (index, sentence) in result.sentences.iter().enumerate() {
         render_sentence(&mut out, sentence, layout);
+        if let Some(numbers) = own_numbers(result, index) {
+            render_lines(&mut out, &numbers, layout, |line| layout.palette.dim(line));
+        }
     }
     if let Some(matrix) = &result.matrix {
         out.push('\n');
@@ -105,11 +108,26 @@ pub(crate) fn render_result(result: &CheckResult, layout: &Layout) -> String {
     out
 }
 
+/// `selfcheck_ngram 5.31 (higher is worse)`: what methods say of a sentence besides its verdict.
+fn own_numbers(result: &CheckResult, index: usize) -> Option<String> {
+    let of_method = |(name, method): (&String, &MethodResult)| {
+        let score = method.sentences.get(index)?.score?;
+        let direction = match method.polarity {
+            Polarity::HigherIsSupported => "better",
+            Polarity::HigherIsHallucinated => "worse",
+        };
+        Some(format!("{name} {score:.2} (higher is {direction})"))
+    };
+    let shown: Vec<String> = result.methods.iter().filter_map(of_method).collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
+}
+
 fn header(result: &CheckResult, palette: Palette) -> String {
     let verdict = match (result.verdict, result.status) {
         (Some(verdict), Status::Partial) => format!("{} (partly checked)", verdict_name(Some(verdict))),
         (Some(verdict), _) => verdict_name(Some(verdict)).to_owned(),
         (None, Status::Failed) => "not checked".to_owned(),
+        (None, _) if result.coverage.is_some() => "no verdict".to_owned(),
         (None, _) => "nothing to check".to_owned(),
     };
     let mut parts = vec![palette.bold(&one_line(&result.id)), palette.verdict(result.verdict, &verdict)];

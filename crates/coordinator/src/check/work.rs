@@ -101,9 +101,18 @@ fn open(round: Round, ground: &Ground) -> OpenRound {
 /// Why a piece of work cannot be scored, where that is known beforehand.
 fn refusal(work: &Work, ground: &Ground) -> Option<Reason> {
     match work {
-        Work::Pair { hypothesis, .. } => ground.refused.get(hypothesis).cloned(),
+        Work::Pair { premise, hypothesis, .. } => {
+            // Against a sample the claim is the premise. As the premise of another claim it is a sentence of a source.
+            let before_sample = || ground.refused.get(premise).filter(|_| is_of_sample(hypothesis, ground));
+            ground.refused.get(hypothesis).or_else(before_sample).cloned()
+        }
         Work::Embed { .. } => None,
     }
+}
+
+fn is_of_sample(text: &str, ground: &Ground) -> bool {
+    let windows = ground.check.samples.iter().flat_map(|sample| &sample.windows);
+    windows.map(|window| &*window.text).any(|window| window == text)
 }
 
 pub(crate) fn standing(claimed: Claimed) -> Standing {

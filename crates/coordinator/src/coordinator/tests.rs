@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 mod faults;
 mod load;
 mod policies;
+mod samples;
 mod streams;
 
 const PATIENCE: Duration = Duration::from_secs(30);

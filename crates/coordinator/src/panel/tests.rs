@@ -75,6 +75,7 @@ fn start(panel: &mut Panel) -> Option<Round> {
         claims: Vec::new(),
         before: None,
         sources: Vec::new(),
+        samples: Vec::new(),
         derived: Default::default(),
     });
     let engine = groundline_testkit::ToyEngine::default();

@@ -86,3 +86,43 @@ fn samples_that_no_method_reads_are_noted() {
     assert_eq!((notes.len(), notes[0].code), (1, Code::INVALID_FIELD));
     assert_eq!(notes[0].message, "samples are not used by the methods asked");
 }
+
+fn with_samples(methods: &[&str], samples: &[&str]) -> CheckRequest {
+    let mut request = CheckRequest::with_sources("Cats sleep.", Vec::new());
+    request.methods = methods.iter().map(|name| (*name).to_owned()).collect();
+    request.samples = samples.iter().map(|text| (*text).to_owned()).collect();
+    request
+}
+
+#[test]
+fn samples_are_split_where_a_method_reads_them_and_then_there_is_no_note() {
+    let prepared = prepared(with_samples(&["selfcheck_ngram"], &["Cats rest. Dogs bark.", "--"])).unwrap();
+    let sentences = prepared.check.samples.iter().map(|sample| sample.sentences.len()).collect::<Vec<_>>();
+    assert_eq!((sentences, prepared.check.samples[0].windows.len()), (vec![2, 0], 1));
+    assert_eq!((prepared.notes, prepared.is_foreign), (vec![], false));
+}
+
+#[test]
+fn a_long_sample_is_windowed_in_what_the_longest_claim_leaves() {
+    let sample = "The cat sat on a mat. ".repeat(120);
+    let windows = |claim: &str| {
+        let mut request = with_samples(&["selfcheck_nli"], &[&sample]);
+        request.response = claim.into();
+        let check = prepared(request).unwrap().check;
+        check.samples[0].windows.iter().map(|window| window.end_sentence - window.first_sentence).max()
+    };
+    // A sentence has 6 words; of 512 tokens 3 are marks and 64 are kept for the claim.
+    assert_eq!(windows("Cats sleep."), Some((512 - 3 - 64) / 6));
+    let long = format!("Cats {}.", "sleep ".repeat(199).trim());
+    assert_eq!(windows(&long), Some((512 - 3 - 200) / 6));
+}
+
+#[test]
+fn a_check_that_no_method_could_speak_of_is_refused() {
+    let code =
+        |methods: &[&str], samples: &[&str]| prepared(with_samples(methods, samples)).err().map(|p| p.code);
+    assert_eq!(code(&["default"], &["Cats rest."]), Some(Code::EMPTY_SOURCE));
+    assert_eq!(code(&["default", "selfcheck_nli"], &["Cats rest."]), None);
+    assert_eq!(code(&["default", "selfcheck_nli"], &["!"]), Some(Code::EMPTY_SOURCE));
+    assert_eq!(code(&["selfcheck_nli"], &["!"]), Some(Code::WEAK_SAMPLES));
+}

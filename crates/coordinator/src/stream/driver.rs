@@ -162,6 +162,7 @@ impl Coordinator {
             check,
             stop_at,
             sources: Arc::default(),
+            samples: Arc::default(),
             inbox: Arc::clone(&inbox),
             events,
         };
@@ -190,6 +191,7 @@ struct Driver {
     /// Away while it is looked at.
     growth: Option<Growth>,
     sources: Arc<SourceMemo>,
+    samples: Arc<SourceMemo>,
     inbox: Arc<Inbox>,
     events: mpsc::Sender<StreamEvent>,
 }
@@ -277,6 +279,7 @@ impl Driver {
             stopped_behind: None,
             first_stage_alone: true,
             sources: Arc::clone(&self.sources),
+            samples: Arc::clone(&self.samples),
         };
         let mut sentences = self.run_part(request, part).await?.sentences;
         for sentence in &mut sentences {
@@ -321,10 +324,15 @@ impl Driver {
         let text = self.growth.as_ref().map_or("", Growth::text);
         let request = CheckRequest { response: text.into(), ..self.check.clone() };
         request.validate(&self.coordinator.options().limits)?;
-        let sources = Arc::clone(&self.sources);
-        let first_stage_alone = stopped_behind.is_some();
-        let part =
-            Part { claims: None, before: None, opening: None, stopped_behind, first_stage_alone, sources };
+        let part = Part {
+            claims: None,
+            before: None,
+            opening: None,
+            stopped_behind,
+            first_stage_alone: stopped_behind.is_some(),
+            sources: Arc::clone(&self.sources),
+            samples: Arc::clone(&self.samples),
+        };
         self.run_part(request, part).await
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Part {
     pub(crate) first_stage_alone: bool,
     /// The sources, split.
     pub(crate) sources: Arc<SourceMemo>,
+    /// The samples, split.
+    pub(crate) samples: Arc<SourceMemo>,
 }
 
 impl Part {

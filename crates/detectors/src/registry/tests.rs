@@ -17,7 +17,11 @@ fn an_unknown_method_is_answered_with_the_nearest_and_all_known_ones() {
     let problem = resolve(&names(&["default", "sumac"])).unwrap_err();
     assert_eq!(problem.code, Code::UNKNOWN_METHOD);
     assert!(problem.message.contains("did you mean `summac`?"), "{problem}");
-    assert!(problem.message.contains("entailment, summac, summac_conv, numeric, default"), "{problem}");
+    assert!(
+        problem.message.contains("known methods are entailment, summac, summac_conv, numeric, "),
+        "{problem}"
+    );
+    assert!(problem.message.contains("selfcheck_ngram, selfcheck_overlap, default"), "{problem}");
     let far = resolve(&names(&["astrology"])).unwrap_err();
     assert!(!far.message.contains("did you mean"), "{far}");
     assert_eq!(resolve(&[]).unwrap_err().code, Code::INVALID_FIELD);
@@ -49,5 +53,36 @@ fn options_are_validated_and_read_strictly() {
         let problem = serde_json::from_str::<DetectorOptions>(broken).unwrap().validate().unwrap_err();
         assert_eq!(problem.code, Code::INVALID_CONFIG);
         assert!(problem.message.starts_with(name), "{problem}");
+    }
+}
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/methods.md");
+const BEGIN: &str = "<!-- generated: begin -->\n";
+const END: &str = "<!-- generated: end -->";
+
+#[test]
+fn the_page_has_the_table_as_it_is_and_a_section_for_each_method() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the page marks where the generated part begins");
+    let (inside, after) = rest.split_once(END).expect("the page marks where the generated part ends");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(PAGE, format!("{before}{BEGIN}{}{END}{after}", methods_table())).unwrap();
+        return;
+    }
+    let hint = "run `UPDATE=1 cargo test -p groundline-detectors registry` and read the difference";
+    assert!(inside == methods_table(), "docs/methods.md has another table; {hint}");
+    for info in methods() {
+        assert!(after.contains(&format!("\n## {}\n", info.name)), "no section about {}", info.name);
+    }
+}
+
+#[test]
+fn every_method_says_what_it_needs_and_what_its_number_means() {
+    for info in methods() {
+        assert!(!info.needs.is_empty() && !info.number.is_empty() && !info.range.is_empty(), "{}", info.name);
+        assert!(!info.cost.is_empty() && !info.speaks_about.is_empty(), "{}", info.name);
+        let reads_samples = info.needs.contains(&Need::Samples);
+        assert_eq!(reads_samples, info.name.starts_with("selfcheck_"), "{}", info.name);
+        assert_eq!(reads_samples, info.polarity == Polarity::HigherIsHallucinated, "{}", info.name);
     }
 }

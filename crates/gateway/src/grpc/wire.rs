@@ -320,6 +320,27 @@ pub struct Method {
     /// Why there is no number.
     #[prost(message, optional, tag = "5")]
     pub reason: ::core::option::Option<Note>,
+    /// Further numbers about the response by name.
+    #[prost(btree_map = "string, double", tag = "6")]
+    pub extra: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, f64>,
+    /// Its own number for each of the result's sentences, in their order; none where it has none besides the verdict's probabilities.
+    #[prost(message, repeated, tag = "7")]
+    pub sentences: ::prost::alloc::vec::Vec<MethodSentence>,
+}
+/// What a method says of one sentence, on its own scale.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MethodSentence {
+    /// `scored`, `abstained` or `failed`.
+    #[prost(string, tag = "1")]
+    pub status: ::prost::alloc::string::String,
+    /// Its number, in the range and polarity of the method's.
+    #[prost(double, optional, tag = "2")]
+    pub score: ::core::option::Option<f64>,
+    /// Further numbers by name.
+    #[prost(btree_map = "string, double", tag = "3")]
+    pub extra: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, f64>,
 }
 /// Something a reader should know.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -744,6 +765,21 @@ pub struct MethodInfo {
     /// Whether `default` includes it.
     #[prost(bool, tag = "5")]
     pub in_default: bool,
+    /// What its number for a response means.
+    #[prost(string, tag = "6")]
+    pub number: ::prost::alloc::string::String,
+    /// The range of its number, such as `0..1`.
+    #[prost(string, tag = "7")]
+    pub range: ::prost::alloc::string::String,
+    /// What it says something about.
+    #[prost(string, tag = "8")]
+    pub speaks_about: ::prost::alloc::string::String,
+    /// What it needs: `source`, `samples`, `judge`, `corpus`, `graph`. Without one of these it abstains.
+    #[prost(string, repeated, tag = "9")]
+    pub needs: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// What it costs: pairs and texts for a model, or calls.
+    #[prost(string, tag = "10")]
+    pub cost: ::prost::alloc::string::String,
 }
 /// Generated client implementations.
 #[cfg(test)]

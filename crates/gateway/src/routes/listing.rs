@@ -55,6 +55,16 @@ pub(crate) struct Method {
     polarity: Polarity,
     /// Whether `default` includes it.
     in_default: bool,
+    /// What its number for a response means.
+    number: &'static str,
+    /// The range of its number, such as `0..1`.
+    range: &'static str,
+    /// What it says something about.
+    speaks_about: &'static str,
+    /// What it needs: `source`, `samples`, `judge`, `corpus`, `graph`. Without one of these it abstains.
+    needs: Vec<&'static str>,
+    /// What it costs: pairs and texts for a model, or calls.
+    cost: &'static str,
 }
 
 #[utoipa::path(
@@ -97,6 +107,11 @@ pub(crate) fn methods_of() -> Methods {
         paper: info.paper,
         polarity: info.polarity,
         in_default: info.in_default,
+        number: info.number,
+        range: info.range,
+        speaks_about: info.speaks_about,
+        needs: info.needs.iter().map(|need| need.as_str()).collect(),
+        cost: info.cost,
     });
     Methods { methods: methods.collect() }
 }

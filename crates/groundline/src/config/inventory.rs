@@ -66,7 +66,9 @@ options! {
     "limits.response_bytes": "bytes of UTF-8", "largest response. 1 MiB is about 300 pages; a longer one is most likely a mistake";
     "limits.source_bytes": "bytes of UTF-8", "largest sum of all sources of a request. 8 MiB is about 20 long books";
     "limits.sources": "sources", "most sources of a request";
-    "limits.line_bytes": "bytes", "longest line of a JSONL file and largest JSON document. The response and the sources at their limits, together";
+    "limits.sample_bytes": "bytes of UTF-8", "largest sum of all samples of a request, which are other answers to the same prompt. 4 MiB are 128 answers of 10 pages";
+    "limits.samples": "samples", "most samples of a request. Each sentence meets each sample, and published figures use 20";
+    "limits.line_bytes": "bytes", "longest line of a JSONL file and largest JSON document. The response, the sources and the samples at their limits, together";
     "detectors.pairs_per_round": "pairs and texts, at least 2", "work that a method asks for at once. Bounds memory, and how much is lost at a deadline";
     "detectors.contradiction_neighbours": "sentences, at least 1", "how many of the evidence sentences nearest to a claim may contradict it. Few, because small models call unrelated sentences contradictions";
     "detectors.support_threshold": "probability, 0 to 1", "support from which on a sentence of evidence supports a claim. Decides the order of evidence, and verdicts too: only evidence at least as near as a supporting sentence may contradict the claim";
@@ -76,6 +78,8 @@ options! {
     "detectors.summac.use_entailment": "true or false", "SummaC-ZS: whether entailment counts. True, as published";
     "detectors.summac.use_contradiction": "true or false", "SummaC-ZS: whether contradiction counts against. True, as published";
     "detectors.summac.parity": "true or false", "do as the published code does, with its cut after 100 source sentences and its dropping of short sentences. False, because a cut source gives wrong verdicts in silence";
+    "detectors.selfcheck.ngram_smoothing": "count, 0 to 1000", "selfcheck_ngram: added to the count of every n-gram, so that none is impossible and no number infinite. 1; 0 is as published";
+    "detectors.selfcheck.overlap_words": "words, 1 to 3", "selfcheck_overlap: length of the n-grams whose share is its number. 2: single words are shared by chance, and 3 in a row seldom even by answers that agree";
     "verdict.support_threshold": "probability, 0 to 1", "support from which on a sentence is supported. One half: neither side is favoured before a calibration says so";
     "verdict.contradiction_threshold": "probability, 0 to 1", "contradiction from which on a sentence is contradicted, where it is also above the support";
     "verdict.alert_below": "probability, 0 to 1", "the alert is raised where the weakest sentence's support is below this. The weakest, because one false sentence makes a false answer";

@@ -39,7 +39,7 @@ fn an_error_never_shows_the_text_of_a_response() {
 
 #[test]
 fn empty_nul_and_oversized_inputs_are_refused_with_their_codes() {
-    let limits = Limits { response_bytes: 10, source_bytes: 10, sources: 2 };
+    let limits = Limits { response_bytes: 10, source_bytes: 10, sources: 2, ..Limits::default() };
     let code = |response: &str, source: &str| {
         CheckRequest::new(response, source).validate(&limits).map_err(|problem| problem.code)
     };
@@ -63,7 +63,7 @@ fn history_is_evidence_only_where_the_request_says_so() {
 
 #[test]
 fn what_history_brings_as_evidence_is_held_to_the_limits_of_sources() {
-    let limits = Limits { response_bytes: 10, source_bytes: 10, sources: 2 };
+    let limits = Limits { response_bytes: 10, source_bytes: 10, sources: 2, ..Limits::default() };
     let code = |turns: &[&str], counts: bool| {
         let mut request = CheckRequest::new("R", "S");
         request.history =
@@ -146,4 +146,19 @@ fn an_id_is_read_from_a_request_that_is_refused() {
     assert_eq!(id(r#"{"id":"x","response":3}"#).as_deref(), Some("x"));
     assert_eq!(id(r#"{"id":7}"#).as_deref(), Some("7"));
     assert_eq!((id(r#"{"id":[1]}"#), id("3"), id("{}")), (None, None, None));
+}
+
+#[test]
+fn samples_stand_in_for_a_source_and_have_limits_of_their_own() {
+    let code = |samples: &[&str], limits: &Limits| {
+        let mut request = CheckRequest::with_sources("A response.", Vec::new());
+        request.samples = samples.iter().map(|text| (*text).to_owned()).collect();
+        request.validate(limits).map_err(|problem| problem.code)
+    };
+    let limits = Limits { samples: 2, sample_bytes: 8, ..Limits::default() };
+    assert_eq!(code(&[], &limits), Err(Code::EMPTY_SOURCE));
+    assert_eq!(code(&["four", "four"], &limits), Ok(()));
+    assert_eq!(code(&["four", "fours"], &limits), Err(Code::TOO_LARGE));
+    assert_eq!(code(&["a", "b", "c"], &limits), Err(Code::TOO_LARGE));
+    assert_eq!(code(&["a\0"], &limits), Err(Code::NUL_BYTE));
 }

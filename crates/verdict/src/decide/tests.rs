@@ -7,6 +7,7 @@ use groundline_types::{
 use std::sync::Arc;
 
 mod promises;
+mod samples;
 mod stages;
 
 fn p(value: f32) -> Probability {
@@ -38,6 +39,7 @@ fn check_of(claims: Vec<Claim>, facts: bool, matrix: bool) -> PreparedCheck {
         claims,
         before: None,
         sources: vec![source],
+        samples: Vec::new(),
         derived: Default::default(),
     }
 }
@@ -57,7 +59,7 @@ fn scored(support: f32, contradiction: f32) -> Outcome<ClaimFinding> {
         contradiction: Some(p(contradiction)),
         neutral: Some(p(0.1)),
         evidence: vec![pick(0), pick(1), pick(2)],
-        numeric_conflict: None,
+        ..ClaimFinding::default()
     })
 }
 

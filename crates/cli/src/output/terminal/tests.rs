@@ -95,3 +95,15 @@ fn totals_add_up() {
     two.add(one);
     assert_eq!((two.supported, two.pairs), (2, 48));
 }
+
+#[test]
+fn methods_with_numbers_of_their_own_show_them_under_the_sentence() {
+    let mut sample = result(RESULT);
+    let method = serde_json::json!({
+        "status": "scored", "score": 5.0, "polarity": "higher_is_hallucinated", "work_items": 0,
+        "sentences": [{"status": "scored", "score": 5.306}, {"status": "abstained", "score": null}]
+    });
+    sample.methods.insert("selfcheck_ngram".to_owned(), serde_json::from_value(method).unwrap());
+    let text = render_result(&sample, &layout(90, false));
+    assert_eq!(text.matches("selfcheck_ngram 5.31 (higher is worse)").count(), 1, "{text}");
+}

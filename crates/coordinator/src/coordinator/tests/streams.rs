@@ -195,3 +195,30 @@ async fn a_stream_waits_for_room_and_then_goes_on() {
     assert_eq!(other.unwrap().coverage, Some(1.0));
     assert_eq!(done(last).sentences, sentences);
 }
+
+#[tokio::test]
+async fn pairs_of_samples_are_scored_once_in_a_stream_and_none_behind_its_stop() {
+    let asked = samples::sampled(&["entailment", "selfcheck_nli"], samples::source());
+    let ordinary = Cluster::start().await;
+    let expected = ordinary.check(asked.clone()).await.unwrap();
+    let request = StreamRequest::new(CheckRequest { response: "".into(), ..asked });
+    let cluster = Cluster::start().await;
+    let (input, mut events) = cluster.stream(request.clone());
+    for piece in pieces(RESPONSE, 7) {
+        input.push(&piece).unwrap();
+        tokio::task::yield_now().await;
+    }
+    input.finish();
+    let result = done(rest(&mut events).await.1);
+    assert_eq!(result.methods["selfcheck_nli"], expected.methods["selfcheck_nli"]);
+    assert_eq!(cluster.items(), ordinary.items());
+
+    let stopping = StreamRequest { stop_at: StopAt::FirstContradiction, ..request };
+    let cluster = Cluster::start().await;
+    let (input, mut events) = cluster.stream(stopping);
+    input.push(&format!("{RESPONSE} The cat sat on the mat. And so")).unwrap();
+    let result = done(rest(&mut events).await.1);
+    let cat = result.sentences.iter().position(|sentence| sentence.text.starts_with("The cat")).unwrap();
+    let method = &result.methods["selfcheck_nli"].sentences;
+    assert_eq!((method[1].status, method[cat].status), (SentenceStatus::Scored, SentenceStatus::Failed));
+}

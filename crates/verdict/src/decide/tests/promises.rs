@@ -17,6 +17,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome<ClaimFinding>> {
             neutral,
             evidence: vec![EvidencePick { source: sentence / 3, sentence, probabilities }],
             numeric_conflict: conflict.then(|| "1 here, 2 in the evidence".to_owned()),
+            ..ClaimFinding::default()
         })
     });
     let reason = || Reason::new(Code::JOB_DEAD, "given up");

@@ -1,0 +1,130 @@
+//! What users should know of each method: the one place that `groundline methods`, the gateway's listing and docs/methods.md are
+//! made from.
+
+use super::{MethodInfo, Need};
+use groundline_types::Polarity::{HigherIsHallucinated, HigherIsSupported};
+
+const SUMMAC: &str =
+    "Laban et al. 2022, SummaC: Re-Visiting NLI-based Models for Inconsistency Detection (arXiv:2111.09525)";
+const SELFCHECK: &str = "Manakul, Liusie, Gales 2023, SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for \
+                         Generative Large Language Models (arXiv:2303.08896)";
+
+/// Every method, in the order in which they are run and listed.
+pub(super) const METHODS: &[MethodInfo] = &[
+    MethodInfo {
+        name: "entailment",
+        summary: "best entailment of each sentence over windows and sentences of the source; contradiction from the nearest \
+                  evidence",
+        number: "the weakest sentence's probability of support",
+        range: "0..1",
+        polarity: HigherIsSupported,
+        speaks_about: "sentences, facts, response",
+        needs: &[Need::Source],
+        cost: "claims × (source sentences + windows) pairs, one embedding for each claim and source sentence",
+        paper: "",
+        in_default: true,
+    },
+    MethodInfo {
+        name: "summac",
+        summary: "best entailment of each sentence over single source sentences, and SummaC-ZS as published",
+        number: "mean over response sentences of the best entailment over source sentences; `summac_zs`, -1..1, is best \
+                 entailment minus best contradiction",
+        range: "0..1",
+        polarity: HigherIsSupported,
+        speaks_about: "sentences, response",
+        needs: &[Need::Source],
+        cost: "claims × source sentences pairs, which entailment asks for too",
+        paper: SUMMAC,
+        in_default: true,
+    },
+    MethodInfo {
+        name: "summac_conv",
+        summary: "SummaC-Conv: a learned layer over the histogram of each sentence's entailment, with the released weights",
+        number: "probability of \"consistent\", comparable only with numbers of the same model",
+        range: "0..1",
+        polarity: HigherIsSupported,
+        speaks_about: "response",
+        needs: &[Need::Source],
+        cost: "claims × source sentences pairs, which entailment asks for too",
+        paper: SUMMAC,
+        in_default: true,
+    },
+    MethodInfo {
+        name: "numeric",
+        summary: "numbers, quantities and dates that conflict with the evidence",
+        number: "the share of sentences without a conflict",
+        range: "0..1",
+        polarity: HigherIsSupported,
+        speaks_about: "sentences, facts, response",
+        needs: &[Need::Source],
+        cost: "at most 5 pairs for each claim with a value, which entailment asks for too",
+        paper: "",
+        in_default: true,
+    },
+    MethodInfo {
+        name: "support",
+        summary: "the model's learned support head over windows and sentences of the source; tells supported from not supported, \
+                  and no contradiction",
+        number: "the weakest sentence's probability of support",
+        range: "0..1",
+        polarity: HigherIsSupported,
+        speaks_about: "sentences, response",
+        needs: &[Need::Source],
+        cost: "claims × (source sentences + windows) pairs for the support head",
+        paper: "",
+        in_default: false,
+    },
+    MethodInfo {
+        name: "selfcheck_nli",
+        summary: "whether each sentence contradicts other answers to the same prompt, by NLI",
+        number: "mean over sentences and samples of the probability of contradiction among contradiction and entailment",
+        range: "0..1",
+        polarity: HigherIsHallucinated,
+        speaks_about: "sentences, response",
+        needs: &[Need::Samples],
+        cost: "claims × samples pairs; more where a sample is longer than the model reads at once",
+        paper: SELFCHECK,
+        in_default: false,
+    },
+    MethodInfo {
+        name: "selfcheck_ngram",
+        summary: "how surprising each sentence's words are to an n-gram model of the response and other answers to the same prompt",
+        number: "mean over sentences of the surprise of the most surprising word, in nats",
+        range: "0 and up",
+        polarity: HigherIsHallucinated,
+        speaks_about: "sentences, response",
+        needs: &[Need::Samples],
+        cost: "none: no model",
+        paper: SELFCHECK,
+        in_default: false,
+    },
+    MethodInfo {
+        name: "selfcheck_overlap",
+        summary: "the share of each sentence's word pairs that other answers to the same prompt do not have",
+        number: "mean over sentences and samples of that share",
+        range: "0..1",
+        polarity: HigherIsHallucinated,
+        speaks_about: "sentences, response",
+        needs: &[Need::Samples],
+        cost: "none: no model",
+        paper: "",
+        in_default: false,
+    },
+];
+
+/// The table of methods in docs/methods.md, in Markdown, with a line break at its end.
+pub fn methods_table() -> String {
+    let head = "| name | its number | range | direction | speaks about | needs | cost | paper |\n|---|---|---|---|---|---|---|---|\n";
+    let row = |info: &MethodInfo| {
+        let star = if info.in_default { " *" } else { "" };
+        let needs = info.needs.iter().map(|need| need.as_str()).collect::<Vec<_>>().join(", ");
+        let paper = if info.paper.is_empty() { "our own" } else { info.paper };
+        let MethodInfo { name, number, range, speaks_about, cost, .. } = info;
+        let direction = info.direction();
+        format!(
+            "| [{name}](#{name}){star} | {number} | {range} | {direction} | {speaks_about} | {needs} | {cost} | {paper} |\n"
+        )
+    };
+    let rows: Vec<String> = METHODS.iter().map(row).collect();
+    head.to_owned() + &rows.concat()
+}
