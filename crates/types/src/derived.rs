@@ -46,8 +46,9 @@ mod tests {
         let derived = Derived::default();
         derived.get::<AtomicUsize>().fetch_add(2, Ordering::Relaxed);
         derived.get::<Mutex<String>>().lock().unwrap().push('x');
+        let clone = derived.clone();
         assert_eq!(derived.get::<AtomicUsize>().load(Ordering::Relaxed), 2);
         assert_eq!(*derived.get::<Mutex<String>>().lock().unwrap(), "x");
-        assert_eq!(derived.clone().get::<AtomicUsize>().load(Ordering::Relaxed), 0);
+        assert_eq!(clone.get::<AtomicUsize>().load(Ordering::Relaxed), 0);
     }
 }
