@@ -119,6 +119,8 @@ fn result() -> Value {
     let note = json!({ "code": "GL2005", "message": "m", "where": "w" });
     let method = json!({
         "status": "skipped", "score": 0.75, "polarity": "higher_is_supported", "work_items": 7, "reason": note,
+        "extra": { "avg": 0.25 },
+        "sentences": [{ "status": "scored", "score": -0.5, "extra": { "max": 1.5 } }],
     });
     json!({
         "id": "i", "schema": "groundline.check/1", "status": "partial", "verdict": "contradicted", "action": "block",
