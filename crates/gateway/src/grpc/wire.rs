@@ -322,7 +322,10 @@ pub struct Method {
     pub reason: ::core::option::Option<Note>,
     /// Further numbers about the response by name.
     #[prost(btree_map = "string, double", tag = "6")]
-    pub extra: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, f64>,
+    pub extra: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        f64,
+    >,
     /// Its own number for each of the result's sentences, in their order; none where it has none besides the verdict's probabilities.
     #[prost(message, repeated, tag = "7")]
     pub sentences: ::prost::alloc::vec::Vec<MethodSentence>,
@@ -340,7 +343,10 @@ pub struct MethodSentence {
     pub score: ::core::option::Option<f64>,
     /// Further numbers by name.
     #[prost(btree_map = "string, double", tag = "3")]
-    pub extra: ::prost::alloc::collections::BTreeMap<::prost::alloc::string::String, f64>,
+    pub extra: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        f64,
+    >,
 }
 /// Something a reader should know.
 #[derive(serde::Serialize, serde::Deserialize)]
