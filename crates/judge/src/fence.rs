@@ -29,7 +29,7 @@ const SPEAKERS: [&str; 7] = ["system", "user", "assistant", "human", "developer"
 /// - control characters, characters that are not seen (zero width, direction, tags, variation), each removed;
 /// - `<` where a tag could begin and `>` where one could end become `‹` and `›`, which ends chat markers such as `<|im_start|>`,
 ///   `<think>`, `</s>` and every fence;
-/// - `[INST]` and its kin get round brackets, `\boxed{` loses its backslash;
+/// - `[INST]` and its kin get round brackets, the backslash of `\boxed{` becomes a wide one;
 /// - `"verdict":` and the other keys of our answers get typographic quotes, so that no object in the text is an answer;
 /// - a speaker at the beginning of a line (`System:`) is put behind a bar, and so are headings of prompts (`###`).
 ///
@@ -91,7 +91,7 @@ fn push_marks(clean: &mut String, line: &str) {
         match c {
             '<' if after.starts_with(may_open_tag) => clean.push('‹'),
             '>' if clean.ends_with(may_close_tag) => clean.push('›'),
-            '\\' if after.starts_with("boxed") => clean.truncate(clean.trim_end_matches('\\').len()),
+            '\\' if after.starts_with("boxed") => clean.push('＼'),
             '[' => match BRACKET_MARKS.iter().find(|mark| bracketed(after, mark)) {
                 Some(mark) => {
                     clean.push_str(&["(", &mark.to_lowercase(), ")"].concat());
