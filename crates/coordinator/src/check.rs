@@ -4,6 +4,7 @@ mod actor;
 mod machine;
 mod message;
 mod observed;
+mod short;
 mod work;
 
 pub(crate) use actor::Check;

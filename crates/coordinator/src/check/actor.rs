@@ -2,6 +2,7 @@
 
 use super::machine::{self, Effect, Event, Phase, State};
 use super::message::{CheckMessage, CheckSetup, CheckWaiter, Reply};
+use super::short::{has_few, is_short};
 use super::work::{Begun, Ground, OpenRound, Turn, begin, standing, take_turn};
 use crate::assemble::{Context, assemble};
 use crate::cache::{FlightEnd, Leads};
@@ -14,7 +15,7 @@ use crate::router::RouterMessage;
 use groundline_actors::{OwnedTask, TaskKind, run_computing, spawn_task};
 use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
 use groundline_telemetry::SpanName;
-use groundline_types::{CheckRequest, Code, Note, Problem, Reason, Score, Timings, Usage, Work};
+use groundline_types::{Code, Note, Problem, Reason, Score, Timings, Usage, Work};
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +23,6 @@ use tokio::time::Instant;
 
 /// What detectors need for each planned item to finish once nothing more is scored; the answer is begun that much earlier.
 const FINISH_TIME_PER_ITEM: Duration = Duration::from_micros(1);
-/// A request of so many bytes of text is split, and its pairs are planned, in some hundred microseconds.
-const SHORT_BYTES: usize = 4096;
-/// With so many planned items, a turn of the methods takes about as long.
-const SHORT_ITEMS: usize = 1024;
 /// The least that is kept for making the verdict.
 const MIN_FINISH_TIME: Duration = Duration::from_millis(2);
 
@@ -137,7 +134,7 @@ impl CheckState {
         self.setup.observed.waits();
         (self.notes, self.is_foreign) = (begun.notes, begun.is_foreign);
         (self.planned_items, self.planned_tokens) = (begun.planned_items, begun.planned_tokens);
-        self.is_short &= self.planned_items <= SHORT_ITEMS;
+        self.is_short &= has_few(self.planned_items);
         (self.panel, self.round, self.ground) = (Some(begun.panel), begun.round, Some(begun.ground));
         let items = u32::try_from(self.planned_items).unwrap_or(u32::MAX);
         let left = self.setup.deadline.saturating_duration_since(self.prepared);
@@ -296,12 +293,6 @@ impl CheckState {
         };
         progress.send_if_modified(|shown| std::mem::replace(shown, current) != current);
     }
-}
-
-fn is_short(request: &CheckRequest) -> bool {
-    let sources = request.sources.iter().map(|source| source.text.len()).sum::<usize>();
-    let history = request.history.iter().map(|turn| turn.content.len()).sum::<usize>();
-    request.response.len() + sources + history <= SHORT_BYTES
 }
 
 fn broken(what: &str) -> Event {
