@@ -47,10 +47,24 @@ fn a_missing_model_says_where_it_was_looked_for() {
 }
 
 #[test]
-fn deberta_v1_is_refused_by_name() {
-    let ran = run(&[&CHECK[..], &["--model", "tests/golden/checkpoints/deberta-v1"]].concat());
+fn a_checkpoint_of_each_family_agrees_with_its_reference() {
+    for name in ["deberta-v1", "roberta"] {
+        let ran = run(&["models", "verify", &format!("tests/golden/checkpoints/{name}")]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        assert!(ran.stdout.contains("verdict    fine"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_kind_of_model_that_does_not_run_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = copy_model(dir.path(), &[]);
+    let config = Path::new(&model).join("config.json");
+    let text = std::fs::read_to_string(&config).unwrap().replace("\"deberta-v2\"", "\"distilbert\"");
+    std::fs::write(&config, text).unwrap();
+    let ran = run(&[&CHECK[..], &["--model", &model]].concat());
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.stderr.contains("GL4003") && ran.stderr.contains("DeBERTa-v2"), "{ran:?}");
+    assert!(ran.stderr.contains("GL4003") && ran.stderr.contains("distilbert"), "{ran:?}");
 }
 
 #[test]
@@ -75,4 +89,67 @@ fn missing_and_truncated_files_are_refused() {
     let ran = run(&["models", "verify", &model]);
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(ran.stderr.contains("GL4005"), "{ran:?}");
+}
+
+/// Pickles the weights of a golden checkpoint into `folder`, beside the files that a checkpoint comes with.
+fn pickled(folder: &Path, golden: &str, form: &str, beside: &[&str]) -> String {
+    let from = root().join("tests/golden/checkpoints").join(golden);
+    for name in beside {
+        std::fs::copy(from.join(name), folder.join(name)).unwrap();
+    }
+    let file = folder.join("checkpoint.bin");
+    let script = root().join("tests/system/pickle_checkpoint.py");
+    let arguments = [script, from.join("model.safetensors"), file.clone()];
+    let status = std::process::Command::new("python3").arg("-I").args(arguments).arg(form).status().unwrap();
+    assert!(status.success());
+    file.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_pickled_checkpoint_becomes_a_model_that_computes_the_same() {
+    for form in ["old", "zip"] {
+        let dir = tempfile::tempdir().unwrap();
+        let beside = ["config.json", "tokenizer.json"];
+        let file = pickled(dir.path(), "bert", form, &beside);
+        let made = dir.path().join("made").to_string_lossy().into_owned();
+        let ran = run(&["models", "convert", &file, &made, "--preset", "factcc"]);
+        assert_eq!(ran.status, 0, "{form}: {ran:?}");
+        let golden = root().join("tests/golden/checkpoints/bert/golden.json");
+        std::fs::copy(golden, Path::new(&made).join("golden.json")).unwrap();
+        let ran = run(&["models", "verify", &made]);
+        assert_eq!(ran.status, 0, "{form}: {ran:?}");
+        assert!(ran.stdout.contains("verdict    fine"), "{form}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_checkpoint_of_alignscore_is_converted_and_none_of_its_code_is_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = pickled(dir.path(), "roberta", "lightning", &[]);
+    let made = dir.path().join("made").to_string_lossy().into_owned();
+    let without = run(&["models", "convert", &file, &made, "--preset", "alignscore"]);
+    assert_eq!(without.status, 2, "{without:?}");
+    assert!(without.stderr.contains("--base"), "{without:?}");
+    let base = "tests/golden/checkpoints/roberta";
+    let ran = run(&["models", "convert", &file, &made, "--preset", "alignscore", "--base", base]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    std::fs::copy(root().join(base).join("golden.json"), Path::new(&made).join("golden.json")).unwrap();
+    let ran = run(&["models", "verify", &made]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let json = run(&[&CHECK[..], &["--json", "--model", &made, "--methods", "support"]].concat());
+    assert_eq!(json.status, 0, "{json:?}");
+}
+
+#[test]
+fn what_is_no_pickled_checkpoint_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("weights.bin");
+    std::fs::write(&file, "neither a zip nor a pickle").unwrap();
+    let (file, made) = (file.to_string_lossy(), dir.path().join("made").to_string_lossy().into_owned());
+    let ran = run(&["models", "convert", &file, &made]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("no checkpoint of PyTorch"), "{ran:?}");
+    let ran = run(&["models", "convert", &file, &made, "--preset", "fact"]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("factcc"), "{ran:?}");
 }

@@ -128,10 +128,10 @@ pub(crate) struct LeftOut {
     pub(crate) rest: Vec<String>,
 }
 
-/// List the models that are found, or verify one.
+/// List the models that are found, verify one, or convert one.
 ///
-/// A model is a Hugging Face folder of the DeBERTa-v2 or -v3 family, fine-tuned for natural-language inference:
-/// config.json, tokenizer.json and safetensors weights.
+/// A model is a Hugging Face folder of a DeBERTa, BERT, RoBERTa or ModernBERT fine-tuned for natural-language inference, or of a learned
+/// detector: config.json, tokenizer.json and safetensors weights.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -155,6 +155,25 @@ pub(crate) enum ModelsCommand {
         /// Label names in logit order, where the checkpoint's own say nothing
         #[arg(long, value_name = "NAMES", value_delimiter = ',')]
         labels: Vec<String>,
+    },
+    /// Turn a checkpoint of pickled weights (.bin, .pt, .ckpt) into a folder with safetensors; needs python3 and no package
+    #[command(after_help = "\
+Examples:
+  groundline models convert factcc-checkpoint/pytorch_model.bin factcc --preset factcc --base bert-base-uncased
+  groundline models convert AlignScore-large.ckpt alignscore --preset alignscore --base roberta-large")]
+    Convert {
+        /// The pickled weights
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The folder to make
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        /// The learned detector that it is, such as factcc or alignscore
+        #[arg(long, value_name = "PRESET")]
+        preset: Option<String>,
+        /// Folder of the base model, for a tokenizer.json and config.json that the checkpoint comes without
+        #[arg(long, value_name = "DIR")]
+        base: Option<PathBuf>,
     },
 }
 

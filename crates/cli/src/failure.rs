@@ -100,7 +100,7 @@ fn hint(code: Code) -> Option<&'static str> {
             "copy the model's folder again; is every file complete?"
         }
         Code::MODEL_UNSUPPORTED => {
-            "Groundline runs DeBERTa-v2 and -v3 models for NLI, from safetensors files"
+            "Groundline runs DeBERTa, BERT, RoBERTa, T5 and ModernBERT models, from safetensors files; see models/README.md"
         }
         Code::UNKNOWN_LABELS => "name them in logit order: --labels entailment,neutral,contradiction",
         Code::INTERNAL => "this is a bug; please report it with the output of the same command with -v",

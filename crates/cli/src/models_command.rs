@@ -1,5 +1,7 @@
 //! `groundline models`.
 
+mod convert;
+
 use crate::args::{ModelsArgs, ModelsCommand};
 use crate::failure::{EXIT_INPUT, EXIT_OK, Failure};
 use crate::output::{Sink, one_line, push};
@@ -20,6 +22,9 @@ pub(crate) fn run(args: ModelsArgs, mut layers: ConfigLayers, sink: &mut Sink) -
                 layers = layers.set("model.labels", labels);
             }
             verify(&layers.load()?, sink)
+        }
+        Some(ModelsCommand::Convert { file, folder, preset, base }) => {
+            convert::run(&convert::Conversion { file, folder, preset, base }, sink)
         }
     }
 }

@@ -16,8 +16,10 @@ pub struct Encoded {
 /// What is asked of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Task {
-    /// The logits of a head, from token 0 of the last layer.
+    /// The logits of a head for the whole sequence, most often from token 0 of the last layer.
     Classify(Head),
+    /// The logits of a head for every token.
+    Tokens(Head),
     /// The L2-normalised mean over all tokens of the last hidden state.
     Embed,
 }

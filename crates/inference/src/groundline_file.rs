@@ -12,6 +12,8 @@ pub(crate) struct GroundlineFile {
     /// The authors' revision; part of the hash that identifies the model, and shown nowhere else.
     #[serde(rename = "revision")]
     _revision: Option<String>,
+    /// The learned detector that the checkpoint is, such as `factcc`.
+    pub(crate) preset: Option<String>,
     /// Premise tokens that a window may have.
     pub(crate) window_tokens: Option<usize>,
     /// Files of the heads.

@@ -1,17 +1,24 @@
-//! DeBERTa inference for natural-language inference (NLI) on the CPU.
+//! Inference for natural-language inference (NLI) and fact verification on the CPU: DeBERTa, BERT, RoBERTa, T5 and ModernBERT.
 //!
 //! [`Model::load`] opens a Hugging Face folder; [`Engine`] is what a worker needs of any engine.
 //!
 //! Invariant of absence: this crate knows no job, no tenant and no async runtime.
 
+mod bert;
 mod checkpoint;
+mod config_json;
 pub mod cpu;
 pub mod deberta;
+pub mod encoder;
 mod engine;
+mod family;
 mod golden;
 mod groundline_file;
+mod lookup;
 mod mapped;
 mod model;
+mod modernbert;
+mod t5;
 mod tensor;
 #[cfg(test)]
 mod testing;
@@ -22,5 +29,5 @@ pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
 pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};
 pub use tensor::{Dtype, Tensor};
-pub use tokenizer::PairTokenizer;
+pub use tokenizer::{PairTokenizer, TokenizerShape};
 pub use verify::{Comparison, VERIFY_TOLERANCE, VerifyReport};

@@ -6,10 +6,11 @@ pub use facts::read_facts;
 
 use crate::checkpoint::{Checkpoint, ModelFile};
 use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output, PhaseTimes};
-use crate::deberta::{DebertaConfig, load_weights, parse_config};
 use crate::engine::{Encoded, Engine, Task};
+use crate::family::Family;
 use crate::tokenizer::PairTokenizer;
-use groundline_types::{Code, Head, ModelFacts, ModelId, Problem, Score, Work};
+use facts::Reading;
+use groundline_types::{Code, Head, ModelFacts, ModelId, Preset, Problem, Score, Work, support_logits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,15 +30,18 @@ pub struct LoadOptions {
     pub window_tokens: Option<usize>,
     /// Name for people; `None` for what the model folder says, else the folder's name.
     pub name: Option<String>,
+    /// The learned detector that the checkpoint is; `None` for what the model folder says, else an NLI model.
+    pub preset: Option<Preset>,
 }
 
-/// A DeBERTa NLI model on the CPU: an [`Engine`].
+/// An NLI model or a learned detector on the CPU: an [`Engine`].
 #[derive(Debug)]
 pub struct Model {
     facts: ModelFacts,
     engine_name: String,
     pub(crate) tokenizer: Arc<PairTokenizer>,
     pub(crate) encoder: CpuEncoder,
+    reading: Reading,
     description: ModelDescription,
     pub(crate) folder: PathBuf,
 }
@@ -80,27 +84,42 @@ impl Model {
     /// message that says what was found and what to do.
     pub fn load(folder: &Path, options: &LoadOptions) -> Result<Self, Problem> {
         let checkpoint = Checkpoint::open(folder)?;
-        let mut config = parse_config(&checkpoint.config)?;
+        let mut family = Family::parse(&checkpoint.config)?;
         if let Some(labels) = &options.labels {
-            config.label_names.clone_from(labels);
+            family.set_label_names(labels.clone());
         }
-        let weights = load_weights(&config, &checkpoint.weights, checkpoint.support.as_ref())?;
-        let labels = facts::labels_of(&config)?;
-        let max_tokens = facts::max_tokens_of(&checkpoint, &config);
+        let reading = facts::reading(&checkpoint, options, &family)?;
+        let read_tokenizer = || {
+            PairTokenizer::from_bytes(
+                &checkpoint.tokenizer,
+                facts::tokenizer_shape(&checkpoint, &family, &reading),
+            )
+        };
+        // A model that answers in words is read with the ids of those words.
+        let answers = reading.preset.map_or(&[] as &[&str], |info| info.answers);
+        let (early, answers) = if answers.is_empty() {
+            (None, Vec::new())
+        } else {
+            let tokenizer = read_tokenizer()?;
+            let ids = tokenizer.first_tokens(answers)?;
+            (Some(tokenizer), ids)
+        };
+        let loaded = family.load(&checkpoint.weights, checkpoint.support.as_ref(), &answers)?;
+        reading.check_rows(&loaded.weights.heads)?;
         let cpu = CpuOptions { threads: options.threads, isa: options.isa, ..CpuOptions::default() };
         // Reading the tokenizer, hashing the files and packing the weights take about as long as each other.
         let (tokenizer, revision, encoder) = std::thread::scope(|scope| {
-            let tokenizer =
-                scope.spawn(|| PairTokenizer::from_bytes(&checkpoint.tokenizer, &config, max_tokens));
+            let tokenizer = scope.spawn(|| early.map_or_else(read_tokenizer, Ok));
             let revision = scope.spawn(|| checkpoint.revision());
-            let encoder = CpuEncoder::new(&config, &weights, &cpu);
+            let encoder = CpuEncoder::of_any(&loaded.config, &loaded.weights, &cpu);
             (joined(tokenizer.join()), joined(revision.join()), encoder)
         });
         let (tokenizer, encoder) = (Arc::new(tokenizer??), encoder?);
-        let facts = facts::gather(&checkpoint, options, labels, &tokenizer, revision?)?;
+        let facts = facts::gather(&checkpoint, options, &reading, &tokenizer, revision?)?;
         let engine_name = format!("cpu-{}-f32", encoder.isa());
-        let description = describe(&checkpoint, &config, &facts, &engine_name);
-        Ok(Self { facts, engine_name, tokenizer, encoder, description, folder: folder.to_owned() })
+        let description = describe(&checkpoint, &family, &facts, &engine_name);
+        let folder = folder.to_owned();
+        Ok(Self { facts, engine_name, tokenizer, encoder, reading, description, folder })
     }
 
     /// What the model is.
@@ -113,6 +132,13 @@ impl Model {
         self.encoder.profile(batch, rounds)
     }
 
+    /// Logits as everyone reads them: of a learned detector, those of not supported and supported.
+    fn read_logits(&self, logits: Vec<f32>) -> Result<Score, Problem> {
+        let Some(label) = self.reading.supported_label else { return Ok(Score::Logits(logits.into())) };
+        let read = support_logits(&logits, label).map(|read| Score::Logits(read.into()));
+        read.ok_or_else(|| Problem::new(Code::INTERNAL, "the model gave fewer logits than its preset reads"))
+    }
+
     fn score(&self, item: &Encoded, output: Output) -> Result<Score, Problem> {
         let output = match output {
             // Alone, a neighbour's fault cannot be its own.
@@ -122,7 +148,10 @@ impl Model {
         let tokens = item.ids.len();
         let problem = |code: Code, message: String| Err(Problem::new(code, message));
         match output {
-            Output::Logits(logits) => Ok(Score::Logits(logits.into())),
+            Output::Logits(logits) => self.read_logits(logits),
+            Output::TokenLogits(_) => {
+                problem(Code::INTERNAL, "the logits of single tokens are no score of a pair".into())
+            }
             Output::Mean(mean) => match normalised(&mean) {
                 Some(embedding) => Ok(Score::Embedding(embedding.into())),
                 None => problem(Code::NON_FINITE, "the embedding of a text has no length".into()),
@@ -161,7 +190,9 @@ impl Engine for Model {
                 Err(head_missing(&self.facts, Task::Classify(Head::Support)))
             }
             Work::Pair { premise, hypothesis, head } => {
-                self.tokenizer.encode_pair(premise, hypothesis, *head)
+                // A learned detector has one head, which answers for either.
+                let head = if self.reading.supported_label.is_some() { Head::Nli } else { *head };
+                self.tokenizer.encode_pair(premise, hypothesis, head)
             }
             Work::Embed { text } => self.tokenizer.encode_text(text),
         }
@@ -186,8 +217,8 @@ pub(crate) fn normalised(mean: &[f32]) -> Option<Vec<f32>> {
 
 fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
     let head = match task {
-        Task::Classify(Head::Support) => "support",
-        Task::Classify(Head::Nli) => "nli",
+        Task::Classify(Head::Support) | Task::Tokens(Head::Support) => "support",
+        Task::Classify(Head::Nli) | Task::Tokens(Head::Nli) => "nli",
         Task::Embed => "embedding",
     };
     Problem::new(
@@ -203,26 +234,22 @@ fn joined<T>(result: std::thread::Result<T>) -> Result<T, Problem> {
     result.map_err(|_| Problem::new(Code::INTERNAL, "reading a model panicked"))
 }
 
-fn describe(
-    checkpoint: &Checkpoint,
-    config: &DebertaConfig,
-    facts: &ModelFacts,
-    engine: &str,
-) -> ModelDescription {
+fn describe(checkpoint: &Checkpoint, family: &Family, facts: &ModelFacts, engine: &str) -> ModelDescription {
     let maps = || [Some(&checkpoint.weights), checkpoint.support.as_ref()].into_iter().flatten();
     let mut dtypes: Vec<String> = maps().flat_map(|tensors| tensors.dtypes()).collect();
     dtypes.sort();
     dtypes.dedup();
+    let (layers, hidden_size) = family.layers_and_width();
     let mut heads = vec![Head::Nli];
     heads.extend(facts.has_support_head.then_some(Head::Support));
     ModelDescription {
         id: facts.id.clone(),
-        architecture: "deberta-v2",
+        architecture: family.architecture(),
         parameters: maps().map(|tensors| tensors.parameters()).sum(),
-        labels: config.label_names.clone(),
+        labels: family.label_names().to_vec(),
         heads,
-        layers: config.layers,
-        hidden_size: config.hidden_size,
+        layers,
+        hidden_size,
         max_tokens: facts.max_tokens,
         window_tokens: facts.window_tokens,
         dtypes,

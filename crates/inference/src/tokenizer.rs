@@ -1,17 +1,19 @@
 //! Texts and pairs of texts as token ids.
 
+mod formats;
 mod words;
 
-use crate::deberta::DebertaConfig;
 use crate::engine::{Encoded, Task};
-use groundline_types::{Code, CountTokens, Head, Problem};
+use formats::Format;
+use groundline_types::{Code, CountTokens, Head, PairInput, Problem};
+use tokenizers::Tokenizer;
 use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy, truncate_encodings};
-use tokenizers::{Encoding, Tokenizer};
 use words::WordCounts;
 
 /// A model's tokenizer, read from its `tokenizer.json`.
 ///
-/// A pair is `[CLS] premise [SEP] hypothesis [SEP]`, put together by the file's own post-processor. Nothing is cut: truncation
+/// A pair is `[CLS] premise [SEP] hypothesis [SEP]`, put together by the file's own post-processor, or what a learned detector
+/// reads in its place ([`PairInput`]). Nothing is cut: truncation
 /// and padding that the file stores are switched off. Markers that stand in a text, such as `[SEP]`, are read as plain
 /// text, so that no response can end its own hypothesis.
 #[derive(Debug)]
@@ -21,6 +23,7 @@ pub struct PairTokenizer {
     vocab_size: usize,
     largest_type: u32,
     pair_overhead: usize,
+    format: Format,
     /// For tokenizers that read each word by itself: counting is most of what splitting a short text takes.
     words: Option<WordCounts>,
 }
@@ -28,12 +31,25 @@ pub struct PairTokenizer {
 /// Bytes of text tokenised at first for each token of a budget, when a prefix is looked for.
 const BYTES_PER_TOKEN: usize = 8;
 
+/// What a tokenizer must fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenizerShape {
+    /// Token ids that the model has embeddings for.
+    pub vocab_size: usize,
+    /// Token types that the model adds at the input; one that adds none ignores them.
+    pub type_vocab_size: usize,
+    /// Longest input in tokens.
+    pub max_tokens: usize,
+    /// How a pair is put before the model.
+    pub input: PairInput,
+}
+
 impl PairTokenizer {
-    /// Reads `tokenizer.json`, for a model of shape `config` that reads up to `max_tokens` at once.
+    /// Reads `tokenizer.json`.
     ///
     /// # Errors
     /// [`Code::TOKENIZER_CORRUPT`] where the file is malformed or belongs to another model.
-    pub fn from_bytes(json: &[u8], config: &DebertaConfig, max_tokens: usize) -> Result<Self, Problem> {
+    pub fn from_bytes(json: &[u8], shape: TokenizerShape) -> Result<Self, Problem> {
         let corrupt = |message: String| Problem::new(Code::TOKENIZER_CORRUPT, message);
         let malformed = |error: tokenizers::Error| {
             corrupt(format!("tokenizer.json is malformed: {error}; download it again or make it anew"))
@@ -41,7 +57,8 @@ impl PairTokenizer {
         let mut tokenizer = Tokenizer::from_bytes(json).map_err(malformed)?;
         tokenizer.with_padding(None).with_truncation(None).map_err(malformed)?;
         tokenizer.set_encode_special_tokens(true);
-        let (tokens, vocab_size) = (tokenizer.get_vocab_size(true), config.vocab_size);
+        let TokenizerShape { vocab_size, max_tokens, .. } = shape;
+        let tokens = tokenizer.get_vocab_size(true);
         if tokens > vocab_size {
             return Err(corrupt(format!(
                 "tokenizer.json has {tokens} tokens and the model embeddings for {vocab_size}; they belong to different models"
@@ -53,10 +70,24 @@ impl PairTokenizer {
                 "tokenizer.json adds no special tokens to a pair; expected a post-processor for [CLS] a [SEP] b [SEP]".into(),
             ));
         }
+        let format = Format::new(&tokenizer, shape.input)?;
         // A model without types ignores them; one with a single type gives it to both texts.
-        let largest_type = if config.type_vocab_size == 1 { 0 } else { 1 };
-        let (pair_overhead, words) = (pair.len(), WordCounts::for_tokenizer(&tokenizer));
-        Ok(Self { max_tokens, vocab_size, largest_type, pair_overhead, words, tokenizer })
+        let largest_type = if shape.type_vocab_size == 1 { 0 } else { 1 };
+        let words = WordCounts::for_tokenizer(&tokenizer);
+        let pair_overhead = format.overhead(&tokenizer, pair.len());
+        Ok(Self { max_tokens, vocab_size, largest_type, pair_overhead, format, words, tokenizer })
+    }
+
+    /// The first token of each text, as a model that answers in words begins it.
+    ///
+    /// # Errors
+    /// [`Code::TOKENIZER_CORRUPT`] where a text has no token.
+    pub fn first_tokens(&self, texts: &[&str]) -> Result<Vec<u32>, Problem> {
+        let first = |text: &&str| {
+            let encoding = self.tokenizer.encode_fast(*text, false).map_err(|_| failed(text))?;
+            encoding.get_ids().first().copied().ok_or_else(|| failed(text))
+        };
+        texts.iter().map(first).collect()
     }
 
     /// Longest input in tokens, special tokens included.
@@ -74,9 +105,8 @@ impl PairTokenizer {
     /// # Errors
     /// [`Code::TEXT_TOO_LONG`] where it has more tokens than the model reads.
     pub fn encode_pair(&self, premise: &str, hypothesis: &str, head: Head) -> Result<Encoded, Problem> {
-        let encoding =
-            self.tokenizer.encode_fast((premise, hypothesis), true).map_err(|_| failed(premise))?;
-        self.checked(encoding, Task::Classify(head))
+        let (ids, types) = self.format.encode(&self.tokenizer, premise, hypothesis)?;
+        self.checked(ids, &types, Task::Classify(head))
     }
 
     /// A single text to embed, uncut.
@@ -85,15 +115,22 @@ impl PairTokenizer {
     /// [`Code::TEXT_TOO_LONG`] where it has more tokens than the model reads.
     pub fn encode_text(&self, text: &str) -> Result<Encoded, Problem> {
         let encoding = self.tokenizer.encode_fast(text, true).map_err(|_| failed(text))?;
-        self.checked(encoding, Task::Embed)
+        self.checked(encoding.get_ids().to_vec(), encoding.get_type_ids(), Task::Embed)
     }
 
     /// A pair for `head`, cut to what the model reads by dropping tokens from the end of the longer text, as `transformers` does
-    /// with `truncation="longest_first"`. For callers that asked for a cut, and for reference results made with one.
+    /// with `truncation="longest_first"`. For callers that asked for a cut, and for reference results made with one. In the formats
+    /// of learned detectors the premise alone is cut.
     ///
     /// # Errors
-    /// [`Code::TOKENIZER_CORRUPT`] where the tokenizer fails on a text.
+    /// [`Code::TOKENIZER_CORRUPT`] where the tokenizer fails on a text; [`Code::TEXT_TOO_LONG`] where the premise alone may be
+    /// cut and the hypothesis does not fit.
     pub fn encode_pair_cut(&self, premise: &str, hypothesis: &str, head: Head) -> Result<Encoded, Problem> {
+        if !self.format.is_plain() {
+            let room = self.max_tokens.saturating_sub(self.pair_overhead + self.count_whole(hypothesis));
+            let end = if room == 0 { 0 } else { self.prefix_within(premise, room) };
+            return self.encode_pair(&premise[..end], hypothesis, head);
+        }
         let encode = |text: &str| self.tokenizer.encode_fast(text, false).map_err(|_| failed(text));
         let params = TruncationParams {
             max_length: self.max_tokens.saturating_sub(self.pair_overhead),
@@ -105,11 +142,11 @@ impl PairTokenizer {
         let (first, second) =
             truncate_encodings(first, Some(second), &params).map_err(|_| failed(premise))?;
         let joined = self.tokenizer.post_process(first, second, true).map_err(|_| failed(premise))?;
-        self.checked(joined, Task::Classify(head))
+        self.checked(joined.get_ids().to_vec(), joined.get_type_ids(), Task::Classify(head))
     }
 
-    fn checked(&self, encoding: Encoding, task: Task) -> Result<Encoded, Problem> {
-        let (ids, limit) = (encoding.get_ids(), self.max_tokens);
+    fn checked(&self, ids: Vec<u32>, types: &[u32], task: Task) -> Result<Encoded, Problem> {
+        let limit = self.max_tokens;
         if ids.len() > limit {
             let what = if task == Task::Embed { "text" } else { "pair" };
             return Err(Problem::new(
@@ -126,8 +163,8 @@ impl PairTokenizer {
                 ),
             ));
         }
-        let type_ids = encoding.get_type_ids().iter().map(|&id| id.min(self.largest_type) as u8).collect();
-        Ok(Encoded { ids: ids.to_vec(), type_ids, task })
+        let type_ids = types.iter().map(|&id| id.min(self.largest_type) as u8).collect();
+        Ok(Encoded { ids, type_ids, task })
     }
 
     fn count_whole(&self, text: &str) -> usize {

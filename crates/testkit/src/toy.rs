@@ -113,6 +113,9 @@ impl ToyEngine {
                     Head::Support => Score::Logits([-entailment, entailment].into()),
                 }
             }
+            Task::Tokens(_) => {
+                return Err(Problem::new(Code::INTERNAL, "the toy engine has no logits for single tokens"));
+            }
             Task::Embed => Score::Embedding(embedding(item).into()),
         })
     }

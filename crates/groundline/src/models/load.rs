@@ -27,5 +27,6 @@ fn load_options(config: &Config) -> LoadOptions {
         labels: Some(config.model.labels.clone()).filter(|labels| !labels.is_empty()),
         window_tokens: Some(config.model.window_tokens).filter(|tokens| *tokens > 0),
         name: None,
+        preset: None,
     }
 }

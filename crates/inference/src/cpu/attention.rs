@@ -5,6 +5,7 @@
 //! ascending keys are ascending addresses. A strip of R query rows is taken at a time:
 //! 1. the band `q . PK` over the strip's window, whose row r is read shifted by r;
 //! 2. `q . k` and `k . PQ` in one pass, since both multiply the same `k`: `k * (q + PQ)`;
+//!    plus a bias by head and distance, where there is one (T5; also how a local layer hides far keys);
 //! 3. softmax over the strip; 4. the product with V, divided by the softmax's sum at the end.
 
 use super::math;
@@ -15,7 +16,7 @@ use super::simd::{LANES, Simd};
 pub(super) struct AttentionArgs {
     /// Tokens of the sequence.
     pub length: usize,
-    /// Query rows computed, from token 0 on; at most `length`.
+    /// Query rows computed, from token 0 on; at most `length` where positions matter.
     pub queries: usize,
     /// Number of heads.
     pub heads: usize,
@@ -35,6 +36,13 @@ pub(super) struct AttentionArgs {
     pub pk: *const f32,
     /// PQ likewise, null where there is no position-to-content term.
     pub pq: *const f32,
+    /// A number to add for each head and distance, `[heads][table_width]`, null where there is none.
+    pub bias: *const f32,
+    /// Numbers from one head's biases to the next head's.
+    pub bias_step: usize,
+    /// Keys farther from a query than so many tokens are not looked at, but for those that share a strip or a vector with
+    /// nearer ones.
+    pub reach: usize,
     /// Numbers from one table row to the next.
     pub table_width: usize,
     /// Column of distance 0; column `table_origin + j - i` belongs to query i and key j.
@@ -63,6 +71,11 @@ struct Strip<const R: usize> {
     /// The head's tables.
     pk: *const f32,
     pq: *const f32,
+    bias: *const f32,
+    /// First key looked at, a multiple of 16.
+    from: usize,
+    /// First key not looked at.
+    to: usize,
     /// The head's part of the first result row.
     out: *mut f32,
 }
@@ -151,6 +164,9 @@ unsafe fn strip<const R: usize>(args: &AttentionArgs, head: usize, first: usize)
             queries: args.strip_queries,
             pk: args.pk.wrapping_add(table),
             pq: args.pq.wrapping_add(table),
+            bias: args.bias.wrapping_add(head * args.bias_step),
+            from: first.saturating_sub(args.reach) / LANES * LANES,
+            to: args.length.min((first + R).saturating_add(args.reach)),
             out: args.out.add(first * args.stride + column),
         }
     }
@@ -172,8 +188,8 @@ unsafe fn run_strip<S: Simd, const R: usize, const NV: usize>(args: &AttentionAr
                 x += LANES;
             }
         }
-        let columns = args.length.next_multiple_of(LANES);
-        let mut j = 0;
+        let columns = strip.to.next_multiple_of(LANES);
+        let mut j = strip.from;
         while j + NV * LANES <= columns {
             scores::<S, R, NV>(args, &strip, j);
             j += NV * LANES;
@@ -184,7 +200,8 @@ unsafe fn run_strip<S: Simd, const R: usize, const NV: usize>(args: &AttentionAr
         }
         let mut sums = [0.0; R];
         for (r, sum) in sums.iter_mut().enumerate() {
-            *sum = math::softmax_weights::<S>(args.scores.add(r * args.pitch), args.length);
+            let row = args.scores.add(r * args.pitch + strip.from);
+            *sum = math::softmax_weights::<S>(row, strip.to - strip.from);
         }
         let mut d = 0;
         while NV > 1 && d + 2 * LANES <= args.head_width {
@@ -236,6 +253,14 @@ unsafe fn scores<S: Simd, const R: usize, const NV: usize>(args: &AttentionArgs,
             for (r, row) in sums.iter_mut().enumerate() {
                 for (v, sum) in row.iter_mut().enumerate() {
                     *sum = S::load(args.band.add(r * args.pitch + j + v * LANES + R - 1 - r));
+                }
+            }
+        }
+        if !args.bias.is_null() {
+            let first = strip.bias.add(args.table_origin + j - strip.first);
+            for (r, row) in sums.iter_mut().enumerate() {
+                for (v, sum) in row.iter_mut().enumerate() {
+                    *sum = S::add(*sum, S::load(first.add(v * LANES).sub(r)));
                 }
             }
         }
@@ -323,8 +348,8 @@ unsafe fn weigh_values<S: Simd, const R: usize, const NV: usize>(
     // SAFETY: as promised to `attention`.
     unsafe {
         let mut sums = [[S::splat(0.0); NV]; R];
-        let mut value_row = args.values.cast_const().add(d);
-        for j in 0..args.length {
+        let mut value_row = args.values.cast_const().add(strip.from * args.head_width + d);
+        for j in strip.from..strip.to {
             let mut values = [S::splat(0.0); NV];
             for (v, value) in values.iter_mut().enumerate() {
                 *value = S::load(value_row.add(v * LANES));

@@ -8,7 +8,8 @@ use super::phases::{PhaseTimes, fastest};
 use super::pool::POOL;
 use super::schedule::groups;
 use super::tables::LONGEST_SEQUENCE;
-use crate::deberta::{DebertaConfig, Weights};
+use crate::deberta::{DebertaConfig, Weights, describe, describe_config};
+use crate::encoder::{EncoderConfig, EncoderWeights};
 use crate::engine::{Encoded, Task};
 use groundline_types::{Code, Problem};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,6 +40,8 @@ pub enum Output {
     Logits(Vec<f32>),
     /// The mean of the last hidden state over all tokens, `hidden_size` numbers, not normalised.
     Mean(Vec<f32>),
+    /// The logits of a head for every token, one token after the other: `[tokens][labels]`.
+    TokenLogits(Vec<f32>),
     /// A number of the answer is infinite or not a number.
     NonFinite,
     /// The model has no head of that name.
@@ -56,7 +59,7 @@ impl Output {
     }
 }
 
-/// A DeBERTa encoder on the CPU.
+/// An encoder on the CPU, of any family that [`crate::encoder`] describes.
 ///
 /// A sequence's answer depends on that sequence alone: not on the batch, the grouping or the number of threads, to the last
 /// bit on one instruction set. AVX2 and AVX-512 agree to the last bit too.
@@ -76,12 +79,24 @@ impl std::fmt::Debug for CpuEncoder {
 }
 
 impl CpuEncoder {
+    /// A DeBERTa encoder; see [`CpuEncoder::of_any`].
+    ///
+    /// # Errors
+    /// As [`CpuEncoder::of_any`].
+    pub fn new(config: &DebertaConfig, weights: &Weights, options: &CpuOptions) -> Result<Self, Problem> {
+        Self::of_any(&describe_config(config), &describe(config, weights), options)
+    }
+
     /// Packs the weights and computes everything that does not depend on the input. Shapes must be those of `config`.
     ///
     /// # Errors
     /// [`Code::INVALID_CONFIG`] for an unknown word in [`super::ISA_VARIABLE`], [`Code::MODEL_CORRUPT`] without the tables
     /// that `config` asks for, [`Code::INTERNAL`] where threads cannot be started.
-    pub fn new(config: &DebertaConfig, weights: &Weights, options: &CpuOptions) -> Result<Self, Problem> {
+    pub fn of_any(
+        config: &EncoderConfig,
+        weights: &EncoderWeights,
+        options: &CpuOptions,
+    ) -> Result<Self, Problem> {
         let isa = Isa::choose(options.isa)?;
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or_else(available).max(1);
@@ -158,14 +173,14 @@ impl CpuEncoder {
     /// Whether a sequence fits the model; if not, its answer.
     fn check(&self, work: &Encoded) -> Result<(), Output> {
         let (config, length) = (&self.model.config, work.ids.len());
-        if let Task::Classify(wanted) = work.task
+        if let Task::Classify(wanted) | Task::Tokens(wanted) = work.task
             && !self.model.heads.iter().any(|head| head.head == wanted)
         {
             return Err(Output::HeadMissing);
         }
         let vocabulary = self.model.embedding.words.shape()[0];
         let fits_length = (1..=LONGEST_SEQUENCE).contains(&length)
-            && (self.model.embedding.positions.is_none() || length <= config.max_position_embeddings);
+            && config.longest_sequence.is_none_or(|longest| length <= longest);
         let known_types = self.model.embedding.token_types.is_none()
             || (work.type_ids.len() == length
                 && work.type_ids.iter().all(|&kind| usize::from(kind) < config.type_vocab_size));

@@ -1,9 +1,13 @@
 //! The forward pass of one group of sequences, packed one after another without padding, on one thread.
 
+mod answers;
+mod convolution;
+mod decoder;
+
 use super::Output;
 use super::buffer::{Buffer, Rows, RowsMut};
 use super::kernels::AttentionCall;
-use super::model::{Conv, Layer, Model};
+use super::model::{Layer, Model, Norm};
 use super::phases::{Lap, Phase, Stopwatch};
 use super::tables::HeadTables;
 use crate::engine::{Encoded, Task};
@@ -25,6 +29,10 @@ struct Arena {
     embedded: Buffer,
     /// Hidden state before layer 0, for the convolution.
     input: Buffer,
+    /// Normed hidden state, where norms come first.
+    normed: Buffer,
+    /// The same of the tokens that are read after the last layer.
+    selected_normed: Buffer,
     q: Buffer,
     k: Buffer,
     v: Buffer,
@@ -32,15 +40,24 @@ struct Arena {
     attended: Buffer,
     /// Between the two feed-forward layers.
     wide: Buffer,
+    /// The same, multiplied with its gate.
+    gated: Buffer,
     /// For attention.
     scratch: Buffer,
     /// Neighbouring rows side by side, for the convolution.
     windows: Buffer,
     convolved: Buffer,
-    /// First tokens of the sequences that a head reads.
+    /// What a head reads.
     firsts: Buffer,
     pooled: Buffer,
     logits: Buffer,
+    /// Of the decoder, for each sequence: hidden state, and what it makes of it.
+    step: Buffer,
+    step_normed: Buffer,
+    step_heads: Buffer,
+    /// For each sequence and head, what the encoder's result is multiplied with, and the weighted sum of it.
+    cross_queries: Buffer,
+    cross_sums: Buffer,
 }
 
 /// Where a sequence's tokens lie in the group.
@@ -85,6 +102,7 @@ fn run_watched(
         for index in 0..model.layers.len() {
             pass.layer(index);
         }
+        pass.finish();
         let answers = pass.answers();
         (answers, pass.watch.into_laps())
     })
@@ -117,8 +135,8 @@ impl Pass<'_> {
         for &index in members {
             let length = self.batch[index].ids.len();
             let queries = match self.batch[index].task {
-                Task::Embed => length,
-                Task::Classify(_) => 1,
+                Task::Classify(head) if self.model.reads_first_token(head) => 1,
+                Task::Classify(_) | Task::Tokens(_) | Task::Embed => length,
             };
             let sequence =
                 Sequence { index, start: self.tokens, length, query_start: self.query_rows, queries };
@@ -152,8 +170,10 @@ impl Pass<'_> {
             let input = rows(embedded, widths.embedding, self.tokens);
             kernels.linear(projection, input, fresh(hidden, widths.hidden, self.tokens));
         }
-        let x = RowsMut::new(hidden.as_mut_slice(), widths.hidden, self.tokens);
-        kernels.layer_norm(x, config.hidden_size, embedding.norm.parameters(), config.layer_norm_eps);
+        if let Some(norm) = &embedding.norm {
+            let x = RowsMut::new(hidden.as_mut_slice(), widths.hidden, self.tokens);
+            kernels.norm(x, config.hidden_size, norm.call());
+        }
         if self.model.conv.is_some() {
             let length = self.tokens * widths.hidden;
             self.arena.input.scratch(length).copy_from_slice(&self.arena.hidden.as_slice()[..length]);
@@ -171,14 +191,25 @@ impl Pass<'_> {
         let layer = &layers[index];
         let selects = index + 1 == layers.len() && self.selects();
         let query_rows = if selects { self.query_rows } else { self.tokens };
-        let Arena { sequences, hidden, selected, q, k, v, .. } = &mut *self.arena;
+        let norm_first = self.model.config.norm_first;
+        let Arena { sequences, hidden, normed, selected, selected_normed, q, k, v, .. } = &mut *self.arena;
         let x = rows(hidden, widths.hidden, self.tokens);
+        let mut normed_rows = norm_first.then(|| fresh(normed, widths.hidden, self.tokens));
         let mut keys = fresh(k, widths.inner, self.tokens);
         let mut values = fresh(v, widths.inner, self.tokens);
         let mut queries = fresh(q, widths.inner, query_rows);
         for first in (0..self.tokens).step_by(STRIP_ROWS) {
             let count = STRIP_ROWS.min(self.tokens - first);
-            let strip = x.part(first, count);
+            if let Some(normed) = &mut normed_rows {
+                copy_normed(
+                    self.model,
+                    layer.attention_norm.as_ref(),
+                    x.part(first, count),
+                    normed.part(first, count),
+                );
+                self.watch.lap(Phase::Norms);
+            }
+            let strip = normed_rows.as_ref().map_or(x, RowsMut::as_rows).part(first, count);
             kernels.linear(&layer.key, strip, keys.part(first, count));
             kernels.linear(&layer.value, strip, values.part(first, count));
             if !selects {
@@ -187,41 +218,58 @@ impl Pass<'_> {
             self.watch.lap(Phase::Projections);
         }
         if selects {
-            let target = selected.scratch(query_rows * widths.hidden);
-            for sequence in sequences.iter() {
-                let (from, to) = (sequence.start * widths.hidden, sequence.query_start * widths.hidden);
-                let length = sequence.queries * widths.hidden;
-                target[to..to + length].copy_from_slice(&x.data[from..from + length]);
-            }
-            kernels.linear(&layer.query, rows(selected, widths.hidden, query_rows), queries);
+            let gather = |from: Rows<'_>, target: &mut [f32]| {
+                for sequence in sequences.iter() {
+                    let (from_row, to_row) =
+                        (sequence.start * widths.hidden, sequence.query_start * widths.hidden);
+                    let length = sequence.queries * widths.hidden;
+                    target[to_row..to_row + length].copy_from_slice(&from.data[from_row..from_row + length]);
+                }
+            };
+            gather(x, selected.scratch(query_rows * widths.hidden));
+            let read = match &normed_rows {
+                Some(normed) => {
+                    gather(normed.as_rows(), selected_normed.scratch(query_rows * widths.hidden));
+                    selected_normed
+                }
+                None => selected,
+            };
+            kernels.linear(&layer.query, rows(read, widths.hidden, query_rows), queries);
         }
         self.watch.lap(Phase::Projections);
-        self.attend(index, selects, query_rows);
+        self.attend(layer, selects, query_rows);
         self.feed_forward(layer, selects, query_rows);
-        if let (0, Some(conv)) = (index, &self.model.conv) {
-            self.convolve(conv, selects);
+        if index == 0 && self.model.conv.is_some() {
+            self.convolve(selects);
             self.watch.lap(Phase::Heads);
         }
     }
 
-    fn attend(&mut self, index: usize, selects: bool, query_rows: usize) {
-        let Model { config, kernels, widths, tables, .. } = self.model;
+    fn attend(&mut self, layer: &Layer, selects: bool, query_rows: usize) {
+        let Model { config, kernels, widths, tables, rotations, .. } = self.model;
         let Arena { sequences, q, k, v, context, scratch, .. } = &mut *self.arena;
-        let (q, k) = (rows(q, widths.inner, query_rows), rows(k, widths.inner, self.tokens));
-        let v = rows(v, widths.inner, self.tokens);
+        let tables = tables.as_ref().zip(layer.tables);
+        let rotation = layer.rotation.map(|place| &rotations[place]);
         let mut context = fresh(context, widths.inner, query_rows);
         for sequence in sequences.iter() {
             let Sequence { start, length, .. } = *sequence;
             let (query_start, queries) =
                 if selects { (sequence.query_start, sequence.queries) } else { (start, length) };
+            if let Some(rotation) = rotation {
+                let mut q = RowsMut::new(q.as_mut_slice(), widths.inner, query_rows);
+                rotation.apply(q.part(query_start, queries), config.heads, widths.head);
+                let mut k = RowsMut::new(k.as_mut_slice(), widths.inner, self.tokens);
+                rotation.apply(k.part(start, length), config.heads, widths.head);
+            }
             kernels.attention(AttentionCall {
                 heads: config.heads,
                 head_width: widths.head,
-                q: q.part(query_start, queries),
-                k: k.part(start, length),
-                v: v.part(start, length),
+                q: rows(q, widths.inner, query_rows).part(query_start, queries),
+                k: rows(k, widths.inner, self.tokens).part(start, length),
+                v: rows(v, widths.inner, self.tokens).part(start, length),
                 out: context.part(query_start, queries),
-                tables: tables.as_ref().map_or(HeadTables::NONE, |tables| tables.for_length(index, length)),
+                tables: tables.map_or(HeadTables::NONE, |(tables, place)| tables.for_length(place, length)),
+                reach: layer.reach,
                 scratch: scratch.scratch(kernels.attention_scratch(length, widths.head)),
             });
             self.watch.lap(Phase::Attention);
@@ -231,11 +279,10 @@ impl Pass<'_> {
     /// From the heads' results to the layer's result, which replaces the hidden state.
     fn feed_forward(&mut self, layer: &Layer, selects: bool, query_rows: usize) {
         let Model { config, kernels, widths, .. } = self.model;
-        let Arena { hidden, selected, context, attended, wide, .. } = &mut *self.arena;
+        let Arena { hidden, selected, context, attended, normed, wide, gated, .. } = &mut *self.arena;
         let x = if selects { selected } else { hidden };
         let mut x = RowsMut::new(x.as_mut_slice(), widths.hidden, query_rows);
         let context = rows(context, widths.inner, query_rows);
-        let (size, eps) = (config.hidden_size, config.layer_norm_eps);
         for first in (0..query_rows).step_by(STRIP_ROWS) {
             let count = STRIP_ROWS.min(query_rows - first);
             let mut x = x.part(first, count);
@@ -243,120 +290,50 @@ impl Pass<'_> {
             let all = RowsMut { data: &mut *attended.data, ..attended };
             kernels.linear_added(&layer.attention_output, context.part(first, count), all, x.as_rows());
             self.watch.lap(Phase::AttentionOutput);
-            kernels.layer_norm(attended.part(0, count), size, layer.attention_norm.parameters(), eps);
+            let mut normed = config.norm_first.then(|| fresh(normed, widths.hidden, count));
+            match (&mut normed, &layer.attention_norm) {
+                (Some(normed), _) => {
+                    copy_normed(
+                        self.model,
+                        Some(&layer.output_norm),
+                        attended.as_rows(),
+                        normed.part(0, count),
+                    );
+                }
+                (None, Some(norm)) => kernels.norm(attended.part(0, count), config.hidden_size, norm.call()),
+                (None, None) => {}
+            }
             self.watch.lap(Phase::Norms);
+            let input = normed.as_ref().map_or(attended.as_rows(), RowsMut::as_rows);
             let mut wide = fresh(wide, widths.intermediate, count);
-            let inner = wide.part(0, count);
-            kernels.linear_activated(&layer.intermediate, attended.as_rows(), inner, config.hidden_act);
+            kernels.linear_activated(&layer.intermediate, input, wide.part(0, count), config.activation);
+            if let Some(gate) = &layer.gate {
+                let gated = fresh(gated, widths.intermediate, count);
+                kernels.linear_gated(
+                    gate,
+                    input,
+                    RowsMut { data: &mut *gated.data, ..gated },
+                    wide.as_rows(),
+                );
+                wide = gated;
+            }
             self.watch.lap(Phase::Intermediate);
-            let out = x.part(0, count);
-            kernels.linear_added(&layer.output, wide.as_rows(), out, attended.as_rows());
+            kernels.linear_added(&layer.output, wide.as_rows(), x.part(0, count), attended.as_rows());
             self.watch.lap(Phase::Output);
-            kernels.layer_norm(x, size, layer.output_norm.parameters(), eps);
+            if !config.norm_first {
+                kernels.norm(x, config.hidden_size, layer.output_norm.call());
+            }
             self.watch.lap(Phase::Norms);
         }
     }
+}
 
-    /// Adds the convolution of layer 0's input to its output, each sequence as if between zeros.
-    fn convolve(&mut self, conv: &Conv, selects: bool) {
-        let Model { config, kernels, widths, .. } = self.model;
-        let Arena { sequences, hidden, selected, input, windows, convolved, .. } = &mut *self.arena;
-        let x = if selects { selected } else { hidden };
-        let size = config.hidden_size;
-        let in_group = size / conv.config.groups;
-        for sequence in sequences.iter() {
-            let (first, count) = if selects {
-                (sequence.query_start, sequence.queries)
-            } else {
-                (sequence.start, sequence.length)
-            };
-            let x = &mut x.as_mut_slice()[first * widths.hidden..][..count * widths.hidden];
-            for (group, weights) in conv.groups.iter().enumerate() {
-                let channels = group * in_group..(group + 1) * in_group;
-                let windows = fresh(windows, weights.depth(), count);
-                for (position, window) in windows.data.chunks_exact_mut(windows.stride).enumerate() {
-                    for (tap, part) in window.chunks_exact_mut(in_group).enumerate() {
-                        let token = (position + tap).checked_sub(conv.config.kernel_size / 2);
-                        match token.filter(|&token| token < sequence.length) {
-                            Some(token) => {
-                                let row = &input.as_slice()[(sequence.start + token) * widths.hidden..];
-                                part.copy_from_slice(&row[channels.clone()]);
-                            }
-                            None => part.fill(0.0),
-                        }
-                    }
-                }
-                let mut convolved = fresh(convolved, weights.padded_columns(), count);
-                let out = convolved.part(0, count);
-                kernels.linear_activated(weights, windows.as_rows(), out, conv.config.activation);
-                let pairs =
-                    x.chunks_exact_mut(widths.hidden).zip(convolved.data.chunks_exact(convolved.stride));
-                for (row, convolved) in pairs {
-                    add(&mut row[channels.clone()], &convolved[..in_group]);
-                }
-            }
-            let x = RowsMut::new(x, widths.hidden, count);
-            kernels.layer_norm(x, size, conv.norm.parameters(), config.layer_norm_eps);
-        }
-    }
-
-    fn answers(&mut self) -> Vec<Output> {
-        let mut outputs = vec![Output::HeadMissing; self.arena.sequences.len()];
-        for head in 0..self.model.heads.len() {
-            self.classify(head, &mut outputs);
-        }
-        let last = self.last_rows();
-        for (output, sequence) in outputs.iter_mut().zip(&self.arena.sequences) {
-            if self.batch[sequence.index].task == Task::Embed {
-                let token_rows = last[sequence.query_start * self.model.widths.hidden..]
-                    .chunks_exact(self.model.widths.hidden)
-                    .take(sequence.queries);
-                let mut mean = vec![0.0; self.model.config.hidden_size];
-                for row in token_rows {
-                    add(&mut mean, row);
-                }
-                mean.iter_mut().for_each(|number| *number /= sequence.queries as f32);
-                *output = Output::finite(mean, Output::Mean);
-            }
-        }
-        self.watch.lap(Phase::Heads);
-        outputs
-    }
-
-    fn last_rows(&self) -> &[f32] {
-        if self.selects() { self.arena.selected.as_slice() } else { self.arena.hidden.as_slice() }
-    }
-
-    /// Fills in the outputs of the sequences that ask for head number `head`.
-    fn classify(&mut self, head: usize, outputs: &mut [Output]) {
-        let Model { kernels, widths, heads, .. } = self.model;
-        let head = &heads[head];
-        let selects = self.selects();
-        let Arena { sequences, hidden, selected, firsts, pooled, logits, .. } = &mut *self.arena;
-        let asks = |sequence: &Sequence| self.batch[sequence.index].task == Task::Classify(head.head);
-        let count = sequences.iter().filter(|sequence| asks(sequence)).count();
-        if count == 0 {
-            return;
-        }
-        let last = if selects { selected.as_slice() } else { hidden.as_slice() };
-        let mut firsts = fresh(firsts, widths.hidden, count);
-        let targets = firsts.data.chunks_exact_mut(widths.hidden);
-        for (target, sequence) in targets.zip(sequences.iter().filter(|sequence| asks(sequence))) {
-            target.copy_from_slice(&last[sequence.query_start * widths.hidden..][..widths.hidden]);
-        }
-        let mut pooled = fresh(pooled, head.dense.padded_columns(), count);
-        kernels.linear_activated(
-            &head.dense,
-            firsts.part(0, count).as_rows(),
-            pooled.part(0, count),
-            head.activation,
-        );
-        let mut logits = fresh(logits, head.out.padded_columns(), count);
-        kernels.linear(&head.out, pooled.as_rows(), logits.part(0, count));
-        let answered = outputs.iter_mut().zip(sequences.iter()).filter(|(_, sequence)| asks(sequence));
-        for ((output, _), row) in answered.zip(logits.data.chunks_exact(logits.stride)) {
-            *output = Output::finite(row[..head.labels].to_vec(), Output::Logits);
-        }
+/// Copies rows and norms the copy.
+fn copy_normed(model: &Model, norm: Option<&Norm>, from: Rows<'_>, to: RowsMut<'_>) {
+    let length = from.count * from.stride;
+    to.data[..length].copy_from_slice(&from.data[..length]);
+    if let Some(norm) = norm {
+        model.kernels.norm(to, model.config.hidden_size, norm.call());
     }
 }
 

@@ -23,12 +23,16 @@ pub(super) enum Epilogue {
     Bias,
     /// [`math::gelu`].
     Gelu,
+    /// [`math::gelu_tanh`].
+    GeluTanh,
     /// [`math::tanh`].
     Tanh,
     /// [`math::relu`].
     Relu,
     /// Adds a matrix of the result's shape, given by its first row and the numbers from row to row.
     Residual(*const f32, usize),
+    /// Multiplies with such a matrix.
+    Gate(*const f32, usize),
 }
 
 /// `C = epilogue(A W + bias)`.
@@ -162,7 +166,7 @@ unsafe fn fetch_ends<S: Simd, const NV: usize>(t: Slab, epilogue: Epilogue) {
         for r in 0..t.rows {
             for v in 0..NV {
                 S::prefetch(t.c.wrapping_add(r * t.c_stride + v * LANES));
-                if let Epilogue::Residual(first, stride) = epilogue {
+                if let Epilogue::Residual(first, stride) | Epilogue::Gate(first, stride) = epilogue {
                     S::prefetch(first.wrapping_add(r * stride + v * LANES));
                 }
             }
@@ -254,6 +258,7 @@ fn shifted(epilogue: Epilogue, row: usize, column: usize) -> Epilogue {
         Epilogue::Residual(first, stride) => {
             Epilogue::Residual(first.wrapping_add(row * stride + column), stride)
         }
+        Epilogue::Gate(first, stride) => Epilogue::Gate(first.wrapping_add(row * stride + column), stride),
         other => other,
     }
 }
@@ -279,10 +284,14 @@ unsafe fn finish<S: Simd, const NV: usize>(t: Slab, bias: *const f32, epilogue: 
         match epilogue {
             Epilogue::Bias => each!(|sum, _, _| sum),
             Epilogue::Gelu => each!(|sum, _, _| math::gelu::<S>(sum)),
+            Epilogue::GeluTanh => each!(|sum, _, _| math::gelu_tanh::<S>(sum)),
             Epilogue::Tanh => each!(|sum, _, _| math::tanh::<S>(sum)),
             Epilogue::Relu => each!(|sum, _, _| math::relu::<S>(sum)),
             Epilogue::Residual(first, stride) => {
                 each!(|sum, row, lane| S::add(sum, S::load(first.add(row * stride + lane))))
+            }
+            Epilogue::Gate(first, stride) => {
+                each!(|sum, row, lane| S::mul(sum, S::load(first.add(row * stride + lane))))
             }
         }
     }

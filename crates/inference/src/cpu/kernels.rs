@@ -8,7 +8,7 @@ use super::math::NormArgs;
 use super::pack::Packed;
 use super::simd::LANES;
 use super::tables::HeadTables;
-use crate::deberta::Activation;
+use crate::encoder::{Activation, NormKind};
 
 /// The kernels of one instruction set.
 #[derive(Debug)]
@@ -86,6 +86,17 @@ entries!(
     AVX512 = Isa::Avx512, super::x86::Avx512, tile 8 x 3, strip 8 x 2, depth 1024
 );
 
+/// Parameters of a norm.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NormCall<'a> {
+    /// A number for each of a row, and zeros up to a whole vector.
+    pub gain: &'a [f32],
+    /// Likewise.
+    pub offset: &'a [f32],
+    pub eps: f32,
+    pub kind: NormKind,
+}
+
 /// One sequence's part of the queries, keys and values, and the room that attention needs.
 #[derive(Debug)]
 pub(super) struct AttentionCall<'a> {
@@ -98,8 +109,17 @@ pub(super) struct AttentionCall<'a> {
     /// As many rows as `q`.
     pub out: RowsMut<'a>,
     pub tables: HeadTables<'a>,
+    /// Keys farther from a query than so many tokens are not looked at.
+    pub reach: usize,
     /// At least [`Kernels::attention_scratch`] numbers.
     pub scratch: &'a mut [f32],
+}
+
+/// Panics where `other` has no row beside each row of `out` that is as wide as what `layer` writes.
+fn assert_beside(layer: &Packed, out: &RowsMut<'_>, other: Rows<'_>) {
+    assert_eq!(other.count, out.count, "one row beside each row");
+    assert!(layer.padded_columns() <= other.stride, "rows beside as wide as the result");
+    assert!(other.count * other.stride <= other.data.len(), "rows beside in their buffer");
 }
 
 /// Numbers from row to row of attention's scratch matrices.
@@ -138,6 +158,7 @@ impl Kernels {
     ) {
         let epilogue = match activation {
             Activation::Gelu => Epilogue::Gelu,
+            Activation::GeluTanh => Epilogue::GeluTanh,
             Activation::Tanh => Epilogue::Tanh,
             Activation::Relu => Epilogue::Relu,
         };
@@ -146,10 +167,14 @@ impl Kernels {
 
     /// `out = input W + b + residual`.
     pub(super) fn linear_added(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>, residual: Rows<'_>) {
-        assert_eq!(residual.count, out.count, "one residual row for each row");
-        assert!(layer.padded_columns() <= residual.stride, "residual rows as wide as the result");
-        assert!(residual.count * residual.stride <= residual.data.len(), "residual in its buffer");
+        assert_beside(layer, &out, residual);
         self.run_gemm(layer, input, out, Epilogue::Residual(residual.data.as_ptr(), residual.stride));
+    }
+
+    /// `out = (input W + b) * gated`, number by number.
+    pub(super) fn linear_gated(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>, gated: Rows<'_>) {
+        assert_beside(layer, &out, gated);
+        self.run_gemm(layer, input, out, Epilogue::Gate(gated.data.as_ptr(), gated.stride));
     }
 
     fn run_gemm(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>, epilogue: Epilogue) {
@@ -178,14 +203,9 @@ impl Kernels {
         unsafe { (self.gemm)(&args) }
     }
 
-    /// LayerNorm of every row in place; `gain` and `offset` hold `width` numbers and zeros up to a whole vector.
-    pub(super) fn layer_norm(
-        &self,
-        x: RowsMut<'_>,
-        width: usize,
-        (gain, offset): (&[f32], &[f32]),
-        eps: f32,
-    ) {
+    /// The norm of every row in place.
+    pub(super) fn norm(&self, x: RowsMut<'_>, width: usize, norm: NormCall<'_>) {
+        let NormCall { gain, offset, eps, kind } = norm;
         let padded = width.next_multiple_of(LANES);
         assert!(padded <= x.stride && x.count * x.stride <= x.data.len(), "rows in their buffer");
         assert!(padded <= gain.len() && padded <= offset.len(), "a gain and an offset for each number");
@@ -197,6 +217,7 @@ impl Kernels {
             gain: gain.as_ptr(),
             offset: offset.as_ptr(),
             eps,
+            centred: kind == NormKind::Layer,
         };
         // SAFETY: the asserts above; the instruction set is available (`Kernels::of`).
         unsafe { (self.layer_norm)(&args) }
@@ -209,9 +230,11 @@ impl Kernels {
 
     /// Self-attention of one sequence.
     pub(super) fn attention(&self, call: AttentionCall<'_>) {
-        let AttentionCall { heads, head_width, q, k, v, out, tables, scratch } = call;
+        let AttentionCall { heads, head_width, q, k, v, out, tables, reach, scratch } = call;
         let (length, stride, pitch) = (k.count, k.stride, pitch(k.count));
-        assert!(length > 0 && v.count == length && q.count <= length, "queries are tokens of the sequence");
+        assert!(length > 0 && v.count == length, "a key and a value for each token");
+        let has_positions = tables.is_some() || reach < length;
+        assert!(!has_positions || q.count <= length, "queries are tokens of the sequence");
         assert!(q.count == out.count && [q.stride, v.stride, out.stride] == [stride; 3], "rows alike");
         assert!(head_width.is_multiple_of(LANES) && heads * head_width <= stride, "heads fit in a row");
         for data in [q.data.len() / stride, out.data.len() / stride] {
@@ -219,7 +242,7 @@ impl Kernels {
         }
         assert!(length <= k.data.len() / stride && length <= v.data.len() / stride, "rows in their buffer");
         assert!(self.attention_scratch(length, head_width) <= scratch.len(), "enough scratch");
-        tables.assert_fits(length, heads * head_width);
+        tables.assert_fits(length, heads, head_width);
         let (keys, rest) = scratch.split_at_mut(head_width * pitch);
         let (values, rest) = rest.split_at_mut(head_width * pitch);
         let (band, rest) = rest.split_at_mut(self.strip_rows * pitch);
@@ -237,6 +260,9 @@ impl Kernels {
             stride,
             pk: table(tables.pk),
             pq: table(tables.pq),
+            bias: table(tables.bias),
+            bias_step: tables.bias_step,
+            reach,
             table_width: tables.width,
             table_origin: tables.origin,
             strip_queries: strip_queries.as_mut_ptr(),
@@ -246,7 +272,7 @@ impl Kernels {
             scores: scores.as_mut_ptr(),
             pitch,
         };
-        // SAFETY: the asserts above; a strip reads at most 16 columns before and after the distances of a sequence, which
+        // SAFETY: the asserts above; without positions the number of queries is free; a strip reads at most 16 columns before and after the distances of a sequence, which
         // `assert_fits` checked; the instruction set is available (`Kernels::of`).
         unsafe { (self.attention)(&args) }
     }

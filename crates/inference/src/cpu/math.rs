@@ -52,6 +52,18 @@ pub(super) unsafe fn gelu<S: Simd>(x: S::V) -> S::V {
     }
 }
 
+/// `x/2 * (1 + tanh(sqrt(2/π) * (x + 0.044715 x³)))`, the approximation that some checkpoints were trained with.
+#[inline(always)]
+pub(super) unsafe fn gelu_tanh<S: Simd>(x: S::V) -> S::V {
+    // SAFETY: the caller promises the instruction set.
+    unsafe {
+        let cubic = S::mul(S::mul(x, x), S::mul(x, S::splat(0.044_715)));
+        let inner = S::mul(S::add(x, cubic), S::splat(0.797_884_6));
+        let half = S::mul(x, S::splat(0.5));
+        S::fma(half, tanh::<S>(inner), half)
+    }
+}
+
 /// Hyperbolic tangent; absolute error below 1e-6.
 #[inline(always)]
 pub(super) unsafe fn tanh<S: Simd>(x: S::V) -> S::V {
@@ -97,7 +109,7 @@ pub(super) unsafe fn softmax_weights<S: Simd>(row: *mut f32, length: usize) -> f
     }
 }
 
-/// LayerNorm in place.
+/// A norm in place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NormArgs {
     /// First row.
@@ -114,9 +126,11 @@ pub(super) struct NormArgs {
     pub offset: *const f32,
     /// Added to the variance.
     pub eps: f32,
+    /// Whether the mean is taken away; else the variance is the mean square.
+    pub centred: bool,
 }
 
-/// LayerNorm of every row: the mean first, then the variance of what is left (one pass would cancel).
+/// The norm of every row: the mean first, then the variance of what is left (one pass would cancel).
 #[inline(always)]
 pub(super) unsafe fn layer_norm<S: Simd>(args: &NormArgs) {
     // SAFETY: the caller promises the instruction set and the sizes said at the fields.
@@ -124,7 +138,8 @@ pub(super) unsafe fn layer_norm<S: Simd>(args: &NormArgs) {
         let width = args.width as f32;
         for row in 0..args.rows {
             let x = args.x.add(row * args.stride);
-            let mean = S::splat(row_sum::<S>(x, args.width) / width);
+            let mean = if args.centred { row_sum::<S>(x, args.width) / width } else { 0.0 };
+            let mean = S::splat(mean);
             let variance = row_deviation::<S>(x, args.width, mean) / width;
             let factor = S::splat(1.0 / (variance + args.eps).sqrt());
             for k in (0..args.width).step_by(LANES) {

@@ -1,4 +1,5 @@
-//! The CPU engine: DeBERTa-v2/v3 in single precision, for AVX-512, AVX2 and anything else.
+//! The CPU engine: encoders of every family that [`crate::encoder`] describes, in single precision, for AVX-512, AVX2 and
+//! anything else.
 //!
 //! From the outside it is [`CpuEncoder`]. Inside, from the bottom up:
 //! - `simd` and `x86`: one virtual vector of 16 lanes for every instruction set, the only code that names instructions;

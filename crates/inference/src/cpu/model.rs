@@ -1,13 +1,22 @@
 //! A model as the kernels want it: everything that does not depend on the input is done here, once.
 
-use super::buffer::{Buffer, Rows, RowsMut};
-use super::kernels::Kernels;
+mod decoder;
+mod positions;
+
+pub(super) use decoder::{Decoder, DecoderStep};
+pub(super) use positions::Rotation;
+
+use super::buffer::Buffer;
+use super::kernels::{Kernels, NormCall};
 use super::pack::Packed;
 use super::pool::POOL;
 use super::simd::LANES;
 use super::tables::{RelativeTables, SlotTables};
-use crate::deberta::{Activation, ClassifierHead, ConvConfig, ConvWeights, DebertaConfig};
-use crate::deberta::{LayerWeights, LinearWeights, NormWeights, Weights};
+use crate::deberta::{ConvConfig, ConvWeights};
+use crate::encoder::{
+    Activation, Distances, EncoderConfig, EncoderLayer, EncoderWeights, HeadInput, HeadWeights,
+    LinearWeights, NormKind, NormWeights,
+};
 use crate::tensor::Tensor;
 use groundline_types::{Code, Head, Problem};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +24,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A loaded model.
 #[derive(Debug)]
 pub(super) struct Model {
-    pub config: DebertaConfig,
+    pub config: EncoderConfig,
     pub kernels: &'static Kernels,
     pub widths: Widths,
     pub embedding: Embedding,
     pub layers: Vec<Layer>,
     pub conv: Option<Conv>,
-    /// `None` where there is no relative attention.
+    /// `None` where distances add nothing to scores.
     pub tables: Option<RelativeTables>,
+    /// Rotations of queries and keys, one for each base that layers use.
+    pub rotations: Vec<Rotation>,
+    /// Norm of the last hidden state, where norms come first.
+    pub final_norm: Option<Norm>,
+    pub decoder: Option<Decoder>,
     pub heads: Vec<HeadLayers>,
 }
 
@@ -39,7 +53,7 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    fn new(config: &DebertaConfig) -> Self {
+    fn new(config: &EncoderConfig) -> Self {
         let round = |width: usize| width.next_multiple_of(LANES);
         Self {
             embedding: round(config.embedding_size),
@@ -55,31 +69,36 @@ impl Widths {
 #[derive(Debug)]
 pub(super) struct Embedding {
     pub words: Tensor,
-    /// `[max_position_embeddings][embedding_size]`.
+    /// `[positions][embedding_size]`, from the row of token 0 on.
     pub positions: Option<Vec<f32>>,
     /// `[type_vocab_size][embedding_size]`.
     pub token_types: Option<Vec<f32>>,
     pub projection: Option<Packed>,
-    pub norm: Norm,
+    pub norm: Option<Norm>,
 }
 
-/// LayerNorm parameters, zeros up to a whole vector.
+/// Parameters of a norm, zeros up to a whole vector.
 #[derive(Debug)]
 pub(super) struct Norm {
     gain: Buffer,
     offset: Buffer,
+    eps: f32,
+    kind: NormKind,
 }
 
 impl Norm {
-    fn new(weights: &NormWeights) -> Self {
+    fn new(config: &EncoderConfig, weights: &NormWeights) -> Self {
         Self {
             gain: Buffer::from_values(&weights.weight.to_f32()),
             offset: Buffer::from_values(&weights.bias.to_f32()),
+            eps: config.norm_eps,
+            kind: config.norm,
         }
     }
 
-    pub(super) fn parameters(&self) -> (&[f32], &[f32]) {
-        (self.gain.as_slice(), self.offset.as_slice())
+    pub(super) fn call(&self) -> NormCall<'_> {
+        let (gain, offset) = (self.gain.as_slice(), self.offset.as_slice());
+        NormCall { gain, offset, eps: self.eps, kind: self.kind }
     }
 }
 
@@ -90,10 +109,18 @@ pub(super) struct Layer {
     pub key: Packed,
     pub value: Packed,
     pub attention_output: Packed,
-    pub attention_norm: Norm,
+    pub attention_norm: Option<Norm>,
     pub intermediate: Packed,
+    /// Multiplied with the activated half.
+    pub gate: Option<Packed>,
     pub output: Packed,
     pub output_norm: Norm,
+    /// Its place in the tables of distances, where they apply to it.
+    pub tables: Option<usize>,
+    /// Keys farther than this are not looked at.
+    pub reach: usize,
+    /// Its rotation, by place.
+    pub rotation: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -107,8 +134,9 @@ pub(super) struct Conv {
 #[derive(Debug)]
 pub(super) struct HeadLayers {
     pub head: Head,
-    pub dense: Packed,
-    pub activation: Activation,
+    pub input: HeadInput,
+    pub dense: Option<(Packed, Activation)>,
+    pub norm: Option<Norm>,
     pub out: Packed,
     pub labels: usize,
 }
@@ -116,45 +144,91 @@ pub(super) struct HeadLayers {
 impl Model {
     /// Packs every layer, on at most `threads` threads of the pool.
     pub(super) fn load(
-        config: &DebertaConfig,
-        weights: &Weights,
+        config: &EncoderConfig,
+        weights: &EncoderWeights,
         kernels: &'static Kernels,
         threads: usize,
     ) -> Result<Self, Problem> {
         let packer = Packer { config: config.clone(), kernels, widths: Widths::new(config) };
-        let embedding = Embedding {
-            words: weights.word_embeddings.clone(),
-            positions: weights.position_embeddings.as_ref().map(Tensor::to_f32),
-            token_types: weights.token_type_embeddings.as_ref().map(Tensor::to_f32),
-            projection: weights
-                .embedding_projection
-                .as_ref()
-                .map(|weight| packer.plain(&LinearWeights { weight: weight.clone(), bias: None })),
-            norm: Norm::new(&weights.embedding_norm),
-        };
-        let conv = match (&config.conv, &weights.conv) {
-            (Some(shape), Some(weights)) => Some(packer.conv(shape, weights)),
+        let decoder = weights.decoder.as_ref().map(|decoder| packer.decoder(decoder)).transpose()?;
+        let (embedding, conv) = (packer.embedding(weights), packer.convolution(weights));
+        let final_norm = weights.final_norm.as_ref().map(|norm| packer.norm(norm));
+        let heads = weights.heads.iter().map(|head| packer.head(head)).collect();
+        let rel = match &config.distances {
+            Distances::Disentangled(_) => Some(packer.relative_rows(weights)?),
             _ => None,
         };
-        let heads = weights.heads.iter().map(|head| packer.head(head)).collect();
-        let relative = config.relative_attention && (config.c2p || config.p2c);
-        let rel = if relative { Some(packer.relative_rows(weights)?) } else { None };
-        let widths = packer.widths;
-        let (layers, slots) = packer.all_layers(weights, rel, threads)?;
-        let tables = relative.then(|| RelativeTables::new(config, widths.inner, slots));
-        Ok(Self { config: config.clone(), kernels, widths, embedding, layers, conv, tables, heads })
+        let (widths, rotations) = (packer.widths, packer.rotations());
+        let shared = packer.shared_tables(weights)?;
+        let (layers, of_layers) = packer.all_layers(weights, rel, threads)?;
+        let tables = match &config.distances {
+            Distances::None => None,
+            distances @ Distances::Disentangled(_) => {
+                Some(RelativeTables::new(distances, widths.inner, 1, of_layers))
+            }
+            distances @ Distances::Bias { .. } => {
+                Some(RelativeTables::new(distances, widths.inner, config.heads, shared))
+            }
+            distances @ Distances::Local { .. } => {
+                Some(RelativeTables::new(distances, widths.inner, 1, shared))
+            }
+        };
+        let config = config.clone();
+        Ok(Self {
+            config,
+            kernels,
+            widths,
+            embedding,
+            layers,
+            conv,
+            tables,
+            rotations,
+            final_norm,
+            decoder,
+            heads,
+        })
+    }
+}
+
+impl Model {
+    /// Whether a head's answer needs the last layer of token 0 alone.
+    pub(super) fn reads_first_token(&self, head: Head) -> bool {
+        let found = self.heads.iter().find(|layers| layers.head == head);
+        found.is_none_or(|layers| layers.input == HeadInput::FirstToken)
     }
 }
 
 /// Turns checkpoint weights into packed ones, one tensor row at a time.
 #[derive(Debug, Clone)]
 struct Packer {
-    config: DebertaConfig,
+    config: EncoderConfig,
     kernels: &'static Kernels,
     widths: Widths,
 }
 
 impl Packer {
+    fn norm(&self, weights: &NormWeights) -> Norm {
+        Norm::new(&self.config, weights)
+    }
+
+    fn embedding(&self, weights: &EncoderWeights) -> Embedding {
+        let projection = weights.embedding_projection.as_ref();
+        let first = self.config.first_position * self.config.embedding_size;
+        let positions = weights.position_embeddings.as_ref().map(Tensor::to_f32);
+        Embedding {
+            words: weights.word_embeddings.clone(),
+            positions: positions.map(|table| table[first.min(table.len())..].to_vec()),
+            token_types: weights.token_type_embeddings.as_ref().map(Tensor::to_f32),
+            projection: projection
+                .map(|weight| self.plain(&LinearWeights { weight: weight.clone(), bias: None })),
+            norm: weights.embedding_norm.as_ref().map(|norm| self.norm(norm)),
+        }
+    }
+
+    fn convolution(&self, weights: &EncoderWeights) -> Option<Conv> {
+        weights.conv.as_ref().map(|(shape, weights)| self.conv(shape, weights))
+    }
+
     /// A linear layer as it is.
     fn plain(&self, linear: &LinearWeights) -> Packed {
         let (outputs, inputs) = (linear.weight.shape()[0], linear.weight.shape()[1]);
@@ -208,45 +282,24 @@ impl Packer {
             }
             groups[output / in_group].set_column(output % in_group, &ordered, bias);
         });
-        Conv { config: shape.clone(), groups, norm: Norm::new(&weights.norm) }
+        Conv { config: shape.clone(), groups, norm: self.norm(&weights.norm) }
     }
 
-    fn head(&self, head: &ClassifierHead) -> HeadLayers {
+    fn head(&self, head: &HeadWeights) -> HeadLayers {
         HeadLayers {
             head: head.head,
-            dense: self.plain(&head.dense),
-            activation: head.activation,
+            input: head.input,
+            dense: head.dense.as_ref().map(|(dense, activation)| (self.plain(dense), *activation)),
+            norm: head.norm.as_ref().map(|norm| self.norm(norm)),
             out: self.plain(&head.out),
             labels: head.out.weight.shape()[0],
         }
     }
 
-    /// The relative embeddings, normalised where the model says so.
-    fn relative_rows(&self, weights: &Weights) -> Result<Buffer, Problem> {
-        let (rows, stride) = (2 * self.config.span(), self.widths.hidden);
-        let table =
-            weights.rel_embeddings.as_ref().filter(|table| table.shape()[0] >= rows).ok_or_else(|| {
-                Problem::new(
-                    Code::MODEL_CORRUPT,
-                    "the checkpoint has no table of relative embeddings of the right size",
-                )
-            })?;
-        let mut rel = Buffer::zeros(rows * stride);
-        for (index, row) in rel.as_mut_slice().chunks_exact_mut(stride).take(rows).enumerate() {
-            table.read_row(index, &mut row[..self.config.hidden_size]);
-        }
-        if let Some(norm) = weights.rel_norm.as_ref().filter(|_| self.config.norm_rel_embeddings) {
-            let (norm, x) = (Norm::new(norm), RowsMut::new(rel.as_mut_slice(), stride, rows));
-            let width = self.config.hidden_size;
-            self.kernels.layer_norm(x, width, norm.parameters(), self.config.layer_norm_eps);
-        }
-        Ok(rel)
-    }
-
     /// All layers, each a job of the pool: packing and the position tables of a large model take seconds on one core.
     fn all_layers(
         self,
-        weights: &Weights,
+        weights: &EncoderWeights,
         rel: Option<Buffer>,
         threads: usize,
     ) -> Result<(Vec<Layer>, Vec<SlotTables>), Problem> {
@@ -255,7 +308,7 @@ impl Packer {
         let results: Arc<Mutex<Vec<_>>> = Arc::new(Mutex::new((0..count).map(|_| None).collect()));
         let shared = Arc::clone(&results);
         let job = move |index: usize| {
-            let layer = self.layer(&sources[index]);
+            let layer = self.layer(index, &sources[index]);
             let tables = rel.as_ref().map(|rel| self.slot_tables(&sources[index], &layer, rel));
             shared.lock().unwrap_or_else(PoisonError::into_inner)[index] =
                 Some((layer, tables.unwrap_or_default()));
@@ -268,41 +321,30 @@ impl Packer {
     }
 
     fn scale(&self) -> f32 {
-        self.config.attention_scale() as f32
+        self.config.attention_scale as f32
     }
 
-    fn layer(&self, source: &LayerWeights) -> Layer {
+    fn layer(&self, index: usize, source: &EncoderLayer) -> Layer {
+        let (tables, reach) = match &self.config.distances {
+            Distances::Disentangled(_) => (Some(index), usize::MAX),
+            Distances::Bias { .. } => (Some(0), usize::MAX),
+            Distances::Local { reach } if source.uses_distances => (Some(0), *reach),
+            Distances::None | Distances::Local { .. } => (None, usize::MAX),
+        };
         Layer {
             query: self.head_projection(&source.query, self.scale()),
             key: self.head_projection(&source.key, 1.0),
             value: self.head_projection(&source.value, 1.0),
             attention_output: self.output_projection(&source.attention_output),
-            attention_norm: Norm::new(&source.attention_norm),
+            attention_norm: source.attention_norm.as_ref().map(|norm| self.norm(norm)),
             intermediate: self.plain(&source.intermediate),
+            gate: source.gate.as_ref().map(|gate| self.plain(gate)),
             output: self.plain(&source.output),
-            output_norm: Norm::new(&source.output_norm),
+            output_norm: self.norm(&source.output_norm),
+            tables,
+            reach,
+            rotation: self.rotation_of(index),
         }
-    }
-
-    /// PK and PQ of one layer; where they share the content projections, with the biases of those.
-    fn slot_tables(&self, source: &LayerWeights, layer: &Layer, rel: &Buffer) -> SlotTables {
-        let (rows, stride) = (2 * self.config.span(), self.widths.inner);
-        let project = |weights: &Packed| {
-            let input = Rows::new(rel.as_slice(), self.widths.hidden, rows);
-            let mut out = Buffer::zeros(rows * stride);
-            self.kernels.linear(weights, input, RowsMut::new(out.as_mut_slice(), stride, rows));
-            out
-        };
-        let shared = self.config.share_att_key;
-        let pk = self.config.c2p.then(|| match &source.pos_key {
-            Some(separate) if !shared => project(&self.head_projection(separate, 1.0)),
-            _ => project(&layer.key),
-        });
-        let pq = self.config.p2c.then(|| match &source.pos_query {
-            Some(separate) if !shared => project(&self.head_projection(separate, self.scale())),
-            _ => project(&layer.query),
-        });
-        SlotTables { pk, pq }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 use super::simd::LANES;
-use crate::deberta::DebertaConfig;
+use crate::encoder::Distances;
 use std::sync::OnceLock;
 
 /// Longest sequence of the smallest length class; each further class doubles it.
@@ -17,20 +17,26 @@ pub(super) const LONGEST_SEQUENCE: usize = FIRST_CLASS << (CLASSES - 1);
 /// Columns before the farthest distance that a strip of queries may read.
 const MARGIN: usize = 2 * LANES;
 
-/// Projected relative embeddings of one layer by slot, as the checkpoint orders them: `[2 * span][heads * head_width]`.
+/// What one layer adds to scores by slot, as the checkpoint orders them: `[slots][heads * head_width]` for keys and queries.
+/// Once expanded, with distances in place of slots and transposed.
 #[derive(Debug, Default)]
 pub(super) struct SlotTables {
     /// Keys of positions, PK, for the content-to-position term.
     pub pk: Option<Buffer>,
     /// Queries of positions, PQ, scale folded in, for the position-to-content term.
     pub pq: Option<Buffer>,
+    /// What is added for each head, `[slots][heads]`, or for all heads alike, `[slots][1]`.
+    pub bias: Option<Buffer>,
 }
 
-/// The tables of one layer by distance, as attention reads them: `[heads * head_width][width]`.
+/// The tables of one layer by distance, as attention reads them: `[heads * head_width][width]`, biases `[heads][width]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeadTables<'a> {
     pub pk: Option<&'a [f32]>,
     pub pq: Option<&'a [f32]>,
+    pub bias: Option<&'a [f32]>,
+    /// Numbers from one head's biases to the next head's: 0 where all heads have the same.
+    pub bias_step: usize,
     /// Numbers of one row.
     pub width: usize,
     /// Column of distance 0.
@@ -39,16 +45,25 @@ pub(super) struct HeadTables<'a> {
 
 impl HeadTables<'_> {
     /// No relative attention.
-    pub(super) const NONE: HeadTables<'static> = HeadTables { pk: None, pq: None, width: 0, origin: 0 };
+    pub(super) const NONE: HeadTables<'static> =
+        HeadTables { pk: None, pq: None, bias: None, bias_step: 0, width: 0, origin: 0 };
 
-    /// Panics where the tables do not serve a sequence of `length` tokens with `rows` numbers a token.
-    pub(super) fn assert_fits(&self, length: usize, rows: usize) {
-        if self.pk.is_some() || self.pq.is_some() {
+    /// Whether there is any.
+    pub(super) fn is_some(&self) -> bool {
+        self.pk.is_some() || self.pq.is_some() || self.bias.is_some()
+    }
+
+    /// Panics where the tables do not serve a sequence of `length` tokens.
+    pub(super) fn assert_fits(&self, length: usize, heads: usize, head_width: usize) {
+        if self.is_some() {
             assert!(length + LANES <= self.origin, "table reaches back far enough");
             assert!(self.origin + length + LANES <= self.width, "table reaches on far enough");
         }
         for table in [self.pk, self.pq].into_iter().flatten() {
-            assert!(rows * self.width <= table.len(), "a table row for each number of a token");
+            assert!(heads * head_width * self.width <= table.len(), "a table row for each number of a token");
+        }
+        if let Some(bias) = self.bias {
+            assert!((heads - 1) * self.bias_step + self.width <= bias.len(), "biases for each head");
         }
     }
 }
@@ -58,7 +73,7 @@ impl HeadTables<'_> {
 struct Class {
     width: usize,
     origin: usize,
-    layers: Vec<(Option<Buffer>, Option<Buffer>)>,
+    layers: Vec<SlotTables>,
 }
 
 /// Tables of all layers: by slot, and expanded by distance for a length class when it is first needed.
@@ -67,28 +82,34 @@ struct Class {
 #[derive(Debug)]
 pub(super) struct RelativeTables {
     layers: Vec<SlotTables>,
-    /// `heads * head_width`.
+    /// Numbers of a slot's row in the tables of keys and queries: `heads * head_width`.
     rows: usize,
-    config: DebertaConfig,
+    /// Numbers of a slot's row in the tables of biases.
+    bias_rows: usize,
+    distances: Distances,
     classes: [OnceLock<Class>; CLASSES],
 }
 
 impl RelativeTables {
-    pub(super) fn new(config: &DebertaConfig, rows: usize, layers: Vec<SlotTables>) -> Self {
-        Self { layers, rows, config: config.clone(), classes: std::array::from_fn(|_| OnceLock::new()) }
+    /// `layers` are told apart by their place; layers that have the same tables may share one.
+    pub(super) fn new(distances: &Distances, rows: usize, bias_rows: usize, layers: Vec<SlotTables>) -> Self {
+        let classes = std::array::from_fn(|_| OnceLock::new());
+        Self { layers, rows, bias_rows, distances: distances.clone(), classes }
     }
 
-    /// The tables of `layer` for a sequence of `length` tokens, at most [`LONGEST_SEQUENCE`].
+    /// The tables at place `layer` for a sequence of `length` tokens, at most [`LONGEST_SEQUENCE`].
     pub(super) fn for_length(&self, layer: usize, length: usize) -> HeadTables<'_> {
         let smallest = length.div_ceil(FIRST_CLASS).next_power_of_two().trailing_zeros() as usize;
         // A larger class that exists already serves as well and costs no memory.
         let class = self.classes[smallest..].iter().find_map(OnceLock::get);
         let class = class
             .unwrap_or_else(|| self.classes[smallest].get_or_init(|| self.expand(FIRST_CLASS << smallest)));
-        let (pk, pq) = &class.layers[layer];
+        let tables = &class.layers[layer];
         HeadTables {
-            pk: pk.as_ref().map(Buffer::as_slice),
-            pq: pq.as_ref().map(Buffer::as_slice),
+            pk: tables.pk.as_ref().map(Buffer::as_slice),
+            pq: tables.pq.as_ref().map(Buffer::as_slice),
+            bias: tables.bias.as_ref().map(Buffer::as_slice),
+            bias_step: if self.bias_rows > 1 { class.width } else { 0 },
             width: class.width,
             origin: class.origin,
         }
@@ -98,20 +119,28 @@ impl RelativeTables {
         // The width is no multiple of 1024 numbers, else all rows would fall into the same cache sets.
         let (origin, width) = (longest + MARGIN, 2 * (longest + MARGIN));
         let slots: Vec<usize> =
-            (0..width).map(|column| self.config.slot(origin as isize - column as isize)).collect();
-        let expand = |table: &Option<Buffer>| table.as_ref().map(|table| self.by_distance(table, &slots));
-        let layers = self.layers.iter().map(|layer| (expand(&layer.pk), expand(&layer.pq))).collect();
+            (0..width).map(|column| self.distances.slot(origin as isize - column as isize)).collect();
+        let expand = |table: &Option<Buffer>, rows: usize| {
+            table.as_ref().map(|table| by_distance(table, rows, &slots))
+        };
+        let of_layer = |layer: &SlotTables| SlotTables {
+            pk: expand(&layer.pk, self.rows),
+            pq: expand(&layer.pq, self.rows),
+            bias: expand(&layer.bias, self.bias_rows),
+        };
+        let layers = self.layers.iter().map(of_layer).collect();
         Class { width, origin, layers }
     }
+}
 
-    fn by_distance(&self, table: &Buffer, slots: &[usize]) -> Buffer {
-        let mut out = Buffer::zeros(self.rows * slots.len());
-        let table = table.as_slice();
-        for (row, columns) in out.as_mut_slice().chunks_exact_mut(slots.len()).take(self.rows).enumerate() {
-            for (number, slot) in columns.iter_mut().zip(slots) {
-                *number = table[slot * self.rows + row];
-            }
+/// A table of `rows` numbers a slot with one row for each number, by distance.
+fn by_distance(table: &Buffer, rows: usize, slots: &[usize]) -> Buffer {
+    let mut out = Buffer::zeros(rows * slots.len());
+    let table = table.as_slice();
+    for (row, columns) in out.as_mut_slice().chunks_exact_mut(slots.len()).take(rows).enumerate() {
+        for (number, slot) in columns.iter_mut().zip(slots) {
+            *number = table[slot * rows + row];
         }
-        out
     }
+    out
 }

@@ -1,6 +1,8 @@
-//! Shape of a DeBERTa-v2/v3 model.
+//! Shape of a DeBERTa model.
 
-/// Shape of a DeBERTa-v2/v3 model, every default of the layout already applied.
+use crate::encoder::Activation;
+
+/// Shape of a DeBERTa model, every default of the layout already applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DebertaConfig {
     /// Width of the hidden state, H.
@@ -61,17 +63,6 @@ pub struct ConvConfig {
     pub groups: usize,
     /// Its activation.
     pub activation: Activation,
-}
-
-/// An activation function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Activation {
-    /// `x * Φ(x)` with the exact error function.
-    Gelu,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// `max(x, 0)`.
-    Relu,
 }
 
 impl DebertaConfig {

@@ -1,7 +1,10 @@
-//! `config.json` of a DeBERTa-v2/v3 checkpoint.
+//! `config.json` of a DeBERTa checkpoint.
 
-use super::{Activation, ConvConfig, DebertaConfig};
-use groundline_types::{Code, Problem};
+use super::{ConvConfig, DebertaConfig};
+use crate::config_json::{
+    MOST, activation, check_eps, check_sizes, corrupt, fields, head_size, labels, unsupported,
+};
+use groundline_types::Problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -41,54 +44,20 @@ enum PosAttType {
     List(Vec<String>),
 }
 
-/// Reads `config.json`; what it leaves out has the layout's defaults. Labels are empty where the file names none.
-pub(crate) fn parse_config(bytes: &[u8]) -> Result<DebertaConfig, Problem> {
-    let value: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| {
-        Problem::new(Code::MODEL_CORRUPT, format!("config.json is not JSON: {error}; download it again"))
-    })?;
-    // The kind of model first: the fields of another kind may have other types.
-    check_kind(&value)?;
-    let file: ConfigFile = serde_json::from_value(value)
-        .map_err(|error| corrupt(format!("config.json has a field that cannot be read: {error}")))?;
-    let config = with_defaults(file)?;
+/// Reads the fields of `config.json`; what it leaves out has the layout's defaults. Labels are empty where it names none.
+pub(crate) fn parse_config(value: serde_json::Value) -> Result<DebertaConfig, Problem> {
+    let config = with_defaults(fields(value)?)?;
     check_numbers(&config)?;
     Ok(config)
-}
-
-fn corrupt(message: String) -> Problem {
-    Problem::new(Code::MODEL_CORRUPT, message)
-}
-
-fn unsupported(message: String) -> Problem {
-    Problem::new(Code::MODEL_UNSUPPORTED, message)
-}
-
-fn check_kind(value: &serde_json::Value) -> Result<(), Problem> {
-    const RUNS: &str = "this engine runs DeBERTa-v2 and DeBERTa-v3 (model_type \"deberta-v2\"), for example a checkpoint of \
-                        microsoft/deberta-v3-* fine-tuned on NLI";
-    match value.get("model_type").and_then(serde_json::Value::as_str) {
-        Some("deberta-v2") => Ok(()),
-        Some("deberta") => Err(unsupported(format!(
-            "config.json says model_type \"deberta\", which is version 1 with another layout and tokenizer \
-             (microsoft/deberta-*-mnli are of this kind); {RUNS}"
-        ))),
-        Some(other) => Err(unsupported(format!("config.json says model_type {other:?}; {RUNS}"))),
-        None => Err(unsupported(format!("config.json has no model_type; {RUNS}"))),
-    }
 }
 
 fn with_defaults(file: ConfigFile) -> Result<DebertaConfig, Problem> {
     let hidden_size = file.hidden_size.unwrap_or(1536);
     let heads = file.num_attention_heads.unwrap_or(24);
     let max_position_embeddings = file.max_position_embeddings.unwrap_or(512);
-    let head_size = match file.attention_head_size {
+    let head_width = match file.attention_head_size {
         Some(size) => size,
-        None if heads == 0 || !hidden_size.is_multiple_of(heads) => {
-            return Err(corrupt(format!(
-                "config.json says hidden_size {hidden_size} and num_attention_heads {heads}, which does not divide it"
-            )));
-        }
-        None => hidden_size / heads,
+        None => head_size(hidden_size, heads)?,
     };
     let terms = position_terms(file.pos_att_type)?;
     let norm_rel = file.norm_rel_ebd.unwrap_or_default().to_lowercase();
@@ -101,7 +70,7 @@ fn with_defaults(file: ConfigFile) -> Result<DebertaConfig, Problem> {
         hidden_size,
         embedding_size: file.embedding_size.unwrap_or(hidden_size),
         heads,
-        head_size,
+        head_size: head_width,
         intermediate_size: file.intermediate_size.unwrap_or(6144),
         layers: file.num_hidden_layers.unwrap_or(24),
         vocab_size: file.vocab_size.unwrap_or(128_100),
@@ -155,32 +124,6 @@ fn convolution(
     Ok(Some(ConvConfig { kernel_size, groups: groups.unwrap_or(1), activation }))
 }
 
-fn activation(field: &str, name: &str) -> Result<Activation, Problem> {
-    match name {
-        "gelu" => Ok(Activation::Gelu),
-        "tanh" => Ok(Activation::Tanh),
-        "relu" => Ok(Activation::Relu),
-        other => Err(unsupported(format!(
-            "config.json asks for {field} {other:?}; gelu, tanh and relu are what this engine computes"
-        ))),
-    }
-}
-
-/// Label names in logit order. An index that is left out or doubled makes the order unsure.
-fn labels(id2label: BTreeMap<String, String>) -> Result<Vec<String>, Problem> {
-    let mut names = BTreeMap::new();
-    for (index, name) in id2label {
-        let parsed: usize = index
-            .parse()
-            .map_err(|_| corrupt(format!("id2label of config.json has the key {index:?}, not a number")))?;
-        names.insert(parsed, name);
-    }
-    match names.keys().enumerate().find(|(place, index)| place != *index) {
-        Some((place, _)) => Err(corrupt(format!("id2label of config.json leaves out index {place}"))),
-        None => Ok(names.into_values().collect()),
-    }
-}
-
 /// Refuses numbers that no model of this layout can have.
 fn check_numbers(config: &DebertaConfig) -> Result<(), Problem> {
     let at_least_one = [
@@ -193,17 +136,8 @@ fn check_numbers(config: &DebertaConfig) -> Result<(), Problem> {
         ("vocab_size", config.vocab_size),
         ("max_position_embeddings", config.max_position_embeddings),
     ];
-    for (field, value) in at_least_one {
-        if value == 0 || value > MOST {
-            return Err(corrupt(format!("config.json says {field} {value}; expected 1 to {MOST}")));
-        }
-    }
-    if !(config.layer_norm_eps >= 0.0 && config.layer_norm_eps < 1.0) {
-        return Err(corrupt(format!(
-            "config.json says layer_norm_eps {}; expected 0 to 1",
-            config.layer_norm_eps
-        )));
-    }
+    check_sizes(&at_least_one)?;
+    check_eps("layer_norm_eps", config.layer_norm_eps)?;
     if let Some(conv) = &config.conv {
         let (kernel, groups) = (conv.kernel_size, conv.groups);
         if kernel.is_multiple_of(2) || groups == 0 || !config.hidden_size.is_multiple_of(groups) {
@@ -215,9 +149,6 @@ fn check_numbers(config: &DebertaConfig) -> Result<(), Problem> {
     }
     check_buckets(config)
 }
-
-/// Largest number that any field of a configuration may have, far above every known model.
-const MOST: usize = 1 << 24;
 
 /// The logarithm that widens buckets needs room between B/2 and M.
 fn check_buckets(config: &DebertaConfig) -> Result<(), Problem> {

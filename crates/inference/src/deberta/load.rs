@@ -1,5 +1,6 @@
 //! Weights of a checkpoint by name, each with the shape that its configuration asks for.
 
+use super::load_v1::MARK;
 use super::{
     Activation, ClassifierHead, ConvWeights, DebertaConfig, LayerWeights, LinearWeights, NormWeights, Weights,
 };
@@ -54,23 +55,23 @@ pub(crate) fn load_weights(
             .then(|| loader.norm("encoder.LayerNorm"))
             .transpose()?,
         conv: loader.conv()?,
-        layers: (0..config.layers).map(|index| loader.layer(index)).collect::<Result<_, _>>()?,
+        layers: (0..config.layers).map(|index| loader.any_layer(index)).collect::<Result<_, _>>()?,
         heads,
     })
 }
 
-struct Loader<'a> {
-    config: &'a DebertaConfig,
+pub(super) struct Loader<'a> {
+    pub(super) config: &'a DebertaConfig,
     tensors: &'a TensorMap,
     prefix: &'static str,
 }
 
 impl Loader<'_> {
-    fn encoder(&self, name: &str, shape: &[usize]) -> Result<Tensor, Problem> {
+    pub(super) fn encoder(&self, name: &str, shape: &[usize]) -> Result<Tensor, Problem> {
         self.tensors.tensor(&format!("{}{name}", self.prefix), shape)
     }
 
-    fn norm(&self, name: &str) -> Result<NormWeights, Problem> {
+    pub(super) fn norm(&self, name: &str) -> Result<NormWeights, Problem> {
         let width = [self.config.hidden_size];
         Ok(NormWeights {
             weight: self.encoder(&format!("{name}.weight"), &width)?,
@@ -79,7 +80,7 @@ impl Loader<'_> {
     }
 
     /// `[out, in]` with its bias.
-    fn linear(&self, name: &str, out: usize, input: usize) -> Result<LinearWeights, Problem> {
+    pub(super) fn linear(&self, name: &str, out: usize, input: usize) -> Result<LinearWeights, Problem> {
         Ok(LinearWeights {
             weight: self.encoder(&format!("{name}.weight"), &[out, input])?,
             bias: Some(self.encoder(&format!("{name}.bias"), &[out])?),
@@ -95,6 +96,12 @@ impl Loader<'_> {
             bias: self.encoder("encoder.conv.conv.bias", &[width])?,
             norm: self.norm("encoder.conv.LayerNorm")?,
         }))
+    }
+
+    /// A layer of whichever version the tensors are.
+    fn any_layer(&self, index: usize) -> Result<LayerWeights, Problem> {
+        let is_v1 = self.tensors.contains(&format!("{}{MARK}", self.prefix));
+        if is_v1 { self.layer_v1(index) } else { self.layer(index) }
     }
 
     fn layer(&self, index: usize) -> Result<LayerWeights, Problem> {

@@ -270,6 +270,10 @@ fn activate(activation: Activation, rows: &mut Rows) {
     for value in rows.iter_mut().flatten() {
         *value = match activation {
             Activation::Gelu => *value * 0.5 * (1.0 + erf(*value / std::f64::consts::SQRT_2)),
+            Activation::GeluTanh => {
+                let inner = (2.0 / std::f64::consts::PI).sqrt() * (*value + 0.044_715 * value.powi(3));
+                *value / 2.0 * (1.0 + inner.tanh())
+            }
             Activation::Tanh => value.tanh(),
             Activation::Relu => value.max(0.0),
         };

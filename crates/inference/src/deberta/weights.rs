@@ -1,6 +1,6 @@
-//! Weights of a DeBERTa-v2/v3 model by name, shapes already checked.
+//! Weights of a DeBERTa model by name, shapes already checked.
 
-use crate::deberta::Activation;
+use crate::encoder::{Activation, LinearWeights, NormWeights};
 use crate::tensor::Tensor;
 use groundline_types::Head;
 
@@ -52,24 +52,6 @@ pub struct LayerWeights {
     pub output: LinearWeights,
     /// LayerNorm after the feed-forward layer.
     pub output_norm: NormWeights,
-}
-
-/// `y = W x + b`, W `[out, in]`.
-#[derive(Debug, Clone)]
-pub struct LinearWeights {
-    /// `[out, in]`.
-    pub weight: Tensor,
-    /// `[out]`.
-    pub bias: Option<Tensor>,
-}
-
-/// Gain and offset of a LayerNorm, `[width]` each.
-#[derive(Debug, Clone)]
-pub struct NormWeights {
-    /// Gain.
-    pub weight: Tensor,
-    /// Offset.
-    pub bias: Tensor,
 }
 
 /// A one-dimensional convolution over positions with "same" padding.

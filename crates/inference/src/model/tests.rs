@@ -2,6 +2,7 @@ use super::*;
 use crate::cpu::Isa;
 use crate::testing::{GOLDEN_CHECKPOINTS, copy_of, golden_folder, mini_folder};
 
+mod presets;
 mod refusals;
 
 fn load(folder: &Path) -> Model {
@@ -150,6 +151,7 @@ fn options_win_over_the_folder() {
         window_tokens: Some(120),
         name: Some("mine".into()),
         labels: Some(vec!["contradiction".into(), "neutral".into(), "entailment".into()]),
+        preset: None,
     };
     let model = Model::load(&golden_folder("deberta-v3-like"), &options).unwrap();
     assert_eq!((model.facts().id.name.as_str(), model.facts().window_tokens), ("mine", 120));

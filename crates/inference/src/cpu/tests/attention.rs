@@ -4,6 +4,7 @@ use super::super::kernels::{AttentionCall, Kernels};
 use super::super::tables::{HeadTables, RelativeTables, SlotTables};
 use super::{Random, all_kernels, assert_same_bits};
 use crate::deberta::{Activation, DebertaConfig};
+use crate::encoder::Distances;
 
 const HEADS: usize = 2;
 
@@ -47,6 +48,9 @@ struct Case {
     pk: Vec<f32>,
     pq: Vec<f32>,
     tables: RelativeTables,
+    /// What is added by distance: by slot, with so many numbers a slot.
+    bias: Option<(Distances, usize, Vec<f32>)>,
+    reach: usize,
 }
 
 impl Case {
@@ -60,9 +64,10 @@ impl Case {
         let (q, k, v) = (scaled(length * stride), scaled(length * stride), scaled(length * stride));
         let (pk, pq) = (scaled(slots * inner), scaled(slots * inner));
         let table = |wanted: bool, values: &[f32]| wanted.then(|| Buffer::from_values(values));
-        let by_slot = SlotTables { pk: table(config.c2p, &pk), pq: table(config.p2c, &pq) };
-        let tables = RelativeTables::new(&config, inner, vec![by_slot]);
-        Self { config, length, width, stride, q, k, v, pk, pq, tables }
+        let by_slot = SlotTables { pk: table(config.c2p, &pk), pq: table(config.p2c, &pq), bias: None };
+        let distances = Distances::Disentangled(Box::new(config.clone()));
+        let tables = RelativeTables::new(&distances, inner, 1, vec![by_slot]);
+        Self { config, length, width, stride, q, k, v, pk, pq, tables, bias: None, reach: usize::MAX }
     }
 
     fn run(&self, kernels: &Kernels, queries: usize, tables: HeadTables<'_>) -> Vec<f32> {
@@ -76,6 +81,7 @@ impl Case {
             v: Rows::new(&self.v, self.stride, self.length),
             out: RowsMut::new(&mut out, self.stride, queries),
             tables,
+            reach: self.reach,
             scratch: &mut scratch,
         });
         out
@@ -97,7 +103,11 @@ impl Case {
                 let slot = self.config.slot(i as isize - j as isize);
                 let c2p = if self.config.c2p { dot(&q, &part(&self.pk, slot, inner)) } else { 0.0 };
                 let p2c = if self.config.p2c { dot(&k, &part(&self.pq, slot, inner)) } else { 0.0 };
-                dot(&q, &k) + c2p + p2c
+                let bias = self.bias.as_ref().map_or(0.0, |(distances, rows, values)| {
+                    let slot = distances.slot(i as isize - j as isize);
+                    f64::from(values[slot * rows + head % rows])
+                });
+                dot(&q, &k) + c2p + p2c + bias
             })
             .collect();
         let top = scores.iter().copied().fold(f64::MIN, f64::max);
@@ -214,6 +224,40 @@ fn scores_far_apart_leave_one_value() {
         let out = case.run(Kernels::of(isa), 17, HeadTables::NONE);
         for row in out.chunks_exact(stride) {
             assert_eq!(row[..32], case.v[5 * stride..][..32], "{isa}");
+        }
+    }
+}
+
+/// A sequence with a bias for each head and distance, and keys beyond `reach` hidden.
+fn biased(length: usize, width: usize, reach: Option<usize>) -> Case {
+    let mut case = Case::new(config(None, false, false), length, width);
+    let distances = match reach {
+        Some(reach) => Distances::Local { reach },
+        None => Distances::Bias { buckets: 8, max_distance: 20 },
+    };
+    let (rows, values) = match reach {
+        Some(_) => (1, vec![-1e30, 0.0]),
+        None => (HEADS, Random::new(3).numbers(8 * HEADS)),
+    };
+    let by_slot = SlotTables { bias: Some(Buffer::from_values(&values)), ..SlotTables::default() };
+    case.tables = RelativeTables::new(&distances, HEADS * width, rows, vec![by_slot]);
+    case.bias = Some((distances, rows, values));
+    case.reach = reach.unwrap_or(usize::MAX);
+    case
+}
+
+#[test]
+fn attention_agrees_with_the_formula_with_a_bias_by_distance() {
+    for length in (1..=40).chain([100, 300]) {
+        biased(length, 32, None).check();
+    }
+}
+
+#[test]
+fn a_local_layer_sees_near_keys_only_for_every_length_and_reach() {
+    for length in (1..=40).chain([100, 300]) {
+        for reach in [0, 1, 8, 16, 33, 1000] {
+            biased(length, 16, Some(reach)).check();
         }
     }
 }

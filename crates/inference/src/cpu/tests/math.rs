@@ -1,10 +1,10 @@
 use super::super::buffer::{Rows, RowsMut};
-use super::super::kernels::Kernels;
+use super::super::kernels::{Kernels, NormCall};
 use super::super::math;
 use super::super::pack::Packed;
 use super::super::simd::{Portable, Simd};
 use super::{Random, all_kernels, assert_same_bits};
-use crate::deberta::Activation;
+use crate::encoder::{Activation, NormKind};
 
 /// `activation(x)` of every number, through a layer of one weight that is 1.
 fn activate(kernels: &Kernels, activation: Activation, xs: &[f32]) -> Vec<f32> {
@@ -53,6 +53,13 @@ fn gelu_is_the_one_with_the_error_function() {
 }
 
 #[test]
+fn gelu_tanh_is_the_approximation_with_the_hyperbolic_tangent() {
+    let exact =
+        |x: f64| x / 2.0 * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh());
+    check_activation(Activation::GeluTanh, 2e-6, exact);
+}
+
+#[test]
 fn tanh_and_relu_are_what_they_say() {
     check_activation(Activation::Tanh, 1e-6, f64::tanh);
     check_activation(Activation::Relu, 0.0, |x| x.max(0.0));
@@ -61,7 +68,7 @@ fn tanh_and_relu_are_what_they_say() {
 #[test]
 fn activations_keep_what_is_not_a_number() {
     for kernels in all_kernels() {
-        for activation in [Activation::Gelu, Activation::Tanh, Activation::Relu] {
+        for activation in [Activation::Gelu, Activation::GeluTanh, Activation::Tanh, Activation::Relu] {
             assert!(
                 activate(kernels, activation, &[f32::NAN])[0].is_nan(),
                 "{activation:?} on {}",
@@ -119,6 +126,24 @@ fn exp_is_accurate_to_two_units_in_the_last_place() {
 }
 
 #[test]
+fn a_norm_by_root_mean_square_does_not_centre() {
+    let mut x = vec![0.0; 32];
+    x[..20].iter_mut().enumerate().for_each(|(k, x)| *x = k as f32 - 3.0);
+    let (mut gain, offset) = (vec![0.0; 32], vec![0.0; 32]);
+    gain[..20].fill(2.0);
+    let square: f64 = x[..20].iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / 20.0;
+    for kernels in all_kernels() {
+        let mut y = x.clone();
+        let norm = NormCall { gain: &gain, offset: &offset, eps: 0.5, kind: NormKind::RootMeanSquare };
+        kernels.norm(RowsMut::new(&mut y, 32, 1), 20, norm);
+        for (&x, &y) in x.iter().zip(&y).take(20) {
+            let wanted = 2.0 * f64::from(x) / (square + 0.5).sqrt();
+            assert!((f64::from(y) - wanted).abs() < 1e-5, "{}", kernels.isa);
+        }
+    }
+}
+
+#[test]
 fn layer_norm_agrees_with_f64_even_far_from_zero() {
     for width in [1_usize, 15, 16, 17, 31, 32, 48, 100, 128, 384] {
         let mut random = Random::new(width as u64);
@@ -137,7 +162,8 @@ fn layer_norm_agrees_with_f64_even_far_from_zero() {
         let mut results = Vec::new();
         for kernels in all_kernels() {
             let mut y = x.clone();
-            kernels.layer_norm(RowsMut::new(&mut y, stride, rows), width, (&gain, &offset), 1e-7);
+            let norm = NormCall { gain: &gain, offset: &offset, eps: 1e-7, kind: NormKind::Layer };
+            kernels.norm(RowsMut::new(&mut y, stride, rows), width, norm);
             for (row, result) in x.chunks_exact(stride).zip(y.chunks_exact(stride)) {
                 let row: Vec<f64> = row[..width].iter().map(|&x| f64::from(x)).collect();
                 let mean = row.iter().sum::<f64>() / width as f64;

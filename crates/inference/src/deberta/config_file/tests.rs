@@ -1,9 +1,10 @@
 use super::*;
+use crate::encoder::Activation;
 
 fn parse(fields: serde_json::Value) -> DebertaConfig {
     let mut config = serde_json::json!({ "model_type": "deberta-v2" });
     config.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    parse_config(config.to_string().as_bytes()).unwrap()
+    parse_config(config).unwrap()
 }
 
 #[test]
