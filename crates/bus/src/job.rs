@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Most items of one job. A job is a group: fewer messages, without tying the shape of batches to the wire.
-pub const MAX_JOB_ITEMS: usize = 16;
-/// Estimated tokens at which a job is closed even with fewer items.
+pub const MAX_JOB_ITEMS: usize = 64;
+/// Estimated tokens at which a job is closed even with fewer items; where workers are slow, coordinators close it earlier.
 pub const TARGET_JOB_TOKENS: usize = 8192;
 /// Largest job in bytes, as counted by [`Job::size_bytes`].
 pub const MAX_JOB_BYTES: usize = 512 << 10;

@@ -17,6 +17,10 @@ mod progress;
 #[cfg(feature = "cluster")]
 mod roles;
 
+/// A third of the processor time of a check went into the system's allocator: `docs/adr/0006-mimalloc.md`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     app::run()
 }

@@ -91,6 +91,7 @@ impl Coordinator {
             options,
             router: router.clone(),
             dispatch: dispatch.clone(),
+            fleet: fleet.subscribe(),
             admission,
         });
         let (checks, for_checks) = (Handle::vacant(), Arc::clone(&shared));

@@ -1,6 +1,6 @@
 //! Which workers there are and how much they get done, from what they say of themselves: pure.
 
-use groundline_bus::{Presence, SubjectToken};
+use groundline_bus::{Presence, SubjectToken, TARGET_JOB_TOKENS};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -11,6 +11,13 @@ const GONE_AFTER: Duration = Duration::from_secs(5);
 /// Tokens under way for each worker at least, whatever it says it can hold: a usual job or two.
 const MIN_CREDIT_TOKENS_PER_WORKER: usize = 1024;
 
+/// How long one job should take a worker.
+const JOB_TIME: Duration = Duration::from_millis(10);
+/// Estimated tokens of a job at least, where a check has them: some 16 pairs of sentences.
+const MIN_JOB_TOKENS: usize = 1024;
+/// The same, while no worker says how fast it is.
+const UNKNOWN_JOB_TOKENS: usize = 4096;
+
 /// All live workers together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fleet {
@@ -18,6 +25,9 @@ pub(crate) struct Fleet {
     pub(crate) ready_workers: usize,
     /// Estimated tokens of jobs that should be under way; `None` where no worker says how fast it is.
     pub(crate) credit_tokens: Option<usize>,
+    /// Estimated tokens at which a job is closed: what the slowest worker does in [`JOB_TIME`], so that a check is spread over
+    /// workers where they are slow, and costs few messages where they are fast.
+    pub(crate) job_tokens: usize,
     /// Since when no worker takes jobs; `None` while one does.
     pub(crate) no_worker_since: Option<Instant>,
 }
@@ -25,7 +35,12 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Nothing was heard yet.
     pub(crate) fn unknown(now: Instant) -> Self {
-        Self { ready_workers: 0, credit_tokens: None, no_worker_since: Some(now) }
+        Self {
+            ready_workers: 0,
+            credit_tokens: None,
+            job_tokens: UNKNOWN_JOB_TOKENS,
+            no_worker_since: Some(now),
+        }
     }
 }
 
@@ -63,12 +78,19 @@ impl Roster {
             tokens / presence.coordinators.max(1) as usize
         };
         let tokens = ready.iter().map(|(_, presence)| of_worker(presence)).sum();
+        let slowest = known.map(|(_, presence)| presence.tokens_per_second).reduce(f64::min);
         Fleet {
             ready_workers: ready.len(),
+            job_tokens: slowest.map_or(UNKNOWN_JOB_TOKENS, job_tokens),
             credit_tokens: is_known.then_some(tokens),
             no_worker_since: self.no_worker_since,
         }
     }
+}
+
+fn job_tokens(tokens_per_second: f64) -> usize {
+    let tokens = (tokens_per_second * JOB_TIME.as_secs_f64()) as usize;
+    tokens.clamp(MIN_JOB_TOKENS, TARGET_JOB_TOKENS)
 }
 
 #[cfg(test)]
@@ -106,6 +128,20 @@ mod tests {
         let tiny = Presence { capacity_tokens: 1, ..presence("b", true, 1.0) };
         roster.note(tiny, now);
         assert_eq!(roster.fleet(now).credit_tokens, Some(20_000 + 1024 + 16_384));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_is_what_the_slowest_worker_does_in_its_time_within_bounds() {
+        let now = Instant::now();
+        let job_tokens = |speeds: &[f64]| {
+            let mut roster = Roster::new(Duration::from_secs(2), now);
+            for (worker, speed) in speeds.iter().enumerate() {
+                roster.note(presence(&worker.to_string(), true, *speed), now);
+            }
+            roster.fleet(now).job_tokens
+        };
+        let of = [&[0.0][..], &[300_000.0, 0.0], &[200_000.0, 300_000.0], &[3000.0], &[1e9]].map(job_tokens);
+        assert_eq!(of, [UNKNOWN_JOB_TOKENS, 3000, 2000, MIN_JOB_TOKENS, TARGET_JOB_TOKENS]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -58,7 +58,7 @@ impl Default for CoordinatorOptions {
             max_checks: 64,
             window_jobs: 32,
             credit_tokens: 65_536,
-            target_queue: Duration::from_millis(100),
+            target_queue: Duration::from_millis(20),
             no_worker_timeout: None,
             resend_after: Duration::from_secs(10),
             max_attempts: 18,

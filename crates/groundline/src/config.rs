@@ -198,6 +198,8 @@ impl Default for CoordinatorConfig {
 pub struct WorkerConfig {
     /// Tokens of a batch; 0: what the engine recommends.
     pub batch_tokens: usize,
+    /// How long a batch should take the device.
+    pub batch_target_ms: u64,
     /// Batches' worth of tokens held, running ones included.
     pub held_batches: usize,
     /// How long an online item waits for company.
@@ -213,6 +215,7 @@ impl Default for WorkerConfig {
         let options = WorkerOptions::default();
         Self {
             batch_tokens: options.batch_tokens.unwrap_or(0),
+            batch_target_ms: milliseconds(options.batch_target),
             held_batches: options.held_batches,
             max_wait_online_ms: milliseconds(options.max_wait_online),
             max_wait_bulk_ms: milliseconds(options.max_wait_bulk),
@@ -226,6 +229,7 @@ impl WorkerConfig {
     pub(crate) fn options(&self) -> WorkerOptions {
         WorkerOptions {
             batch_tokens: Some(self.batch_tokens).filter(|tokens| *tokens > 0),
+            batch_target: Duration::from_millis(self.batch_target_ms),
             held_batches: self.held_batches.max(1),
             max_wait_online: Duration::from_millis(self.max_wait_online_ms),
             max_wait_bulk: Duration::from_millis(self.max_wait_bulk_ms),

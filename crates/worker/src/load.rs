@@ -9,11 +9,17 @@ const HALF_LIFE: Duration = Duration::from_secs(10);
 /// Busy time from which on a speed is known.
 const MIN_MEASURED: Duration = Duration::from_millis(20);
 
+/// A batch may have this many tokens however slow the engine is: less, and a processor's cores get too little at a time. A job
+/// of a slow worker has as many, so that less could not be held either.
+pub(crate) const MIN_BATCH_TOKENS: usize = 1024;
+
 /// A worker as it is now.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Load {
     /// Whether it takes jobs.
     pub(crate) takes_jobs: bool,
+    /// Most estimated tokens that it holds.
+    pub(crate) capacity_tokens: usize,
     /// Estimated tokens of the jobs that it holds.
     pub(crate) held_tokens: usize,
     /// Estimated tokens of jobs that it finishes in a second while its device is busy; 0 while that is not known.
@@ -41,6 +47,35 @@ impl Callers {
     pub(crate) fn active(&mut self, now: Duration) -> u32 {
         self.heard.retain(|_, heard| now.saturating_sub(*heard) < ACTIVE_FOR);
         u32::try_from(self.heard.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// How large batches are, and how much is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BatchSizes {
+    /// Tokens of a batch at most.
+    pub(crate) most_tokens: usize,
+    /// However slow the device is, a batch may have this many.
+    pub(crate) least_tokens: usize,
+    /// How long a batch should take.
+    pub(crate) target: Duration,
+    /// Batches' worth of tokens that are held.
+    pub(crate) held_batches: usize,
+}
+
+impl BatchSizes {
+    /// Tokens of a batch, at a speed; 0: not known.
+    pub(crate) fn batch_tokens(&self, tokens_per_second: f64) -> usize {
+        if tokens_per_second <= 0.0 {
+            return self.most_tokens;
+        }
+        let tokens = tokens_per_second * self.target.as_secs_f64();
+        (tokens as usize).clamp(self.least_tokens, self.most_tokens)
+    }
+
+    /// Most estimated tokens that are held, at a speed.
+    pub(crate) fn held_tokens(&self, tokens_per_second: f64) -> usize {
+        self.batch_tokens(tokens_per_second).max(MIN_BATCH_TOKENS).saturating_mul(self.held_batches)
     }
 }
 
@@ -81,6 +116,21 @@ mod tests {
         callers.note(other, at(3));
         callers.note(one, at(4));
         assert_eq!([at(5), at(8), at(9)].map(|now| callers.active(now)), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_batch_takes_the_time_it_should_within_bounds() {
+        let sizes = BatchSizes {
+            most_tokens: 16_384,
+            least_tokens: 1024,
+            target: Duration::from_millis(10),
+            held_batches: 3,
+        };
+        let tokens = [0.0, 300.0, 200_000.0, 1e9].map(|speed| sizes.batch_tokens(speed));
+        assert_eq!(tokens, [16_384, 1024, 2000, 16_384]);
+        assert_eq!(sizes.held_tokens(200_000.0), 6000);
+        let small = BatchSizes { most_tokens: 512, least_tokens: 512, ..sizes };
+        assert_eq!((small.batch_tokens(200_000.0), small.held_tokens(200_000.0)), (512, 3072));
     }
 
     #[test]

@@ -26,8 +26,6 @@ pub(crate) struct AnnouncerSetup<B> {
     pub(crate) worker: SubjectToken,
     pub(crate) model: SubjectToken,
     pub(crate) engine: String,
-    /// Most estimated tokens that the batcher holds.
-    pub(crate) capacity_tokens: usize,
     pub(crate) load: watch::Receiver<Load>,
     pub(crate) health: HealthBoard,
 }
@@ -50,7 +48,7 @@ fn presence<B>(setup: &AnnouncerSetup<B>) -> Presence {
         engine: setup.engine.clone(),
         schema: SCHEMA.to_owned(),
         is_ready: load.takes_jobs && !has_failed,
-        capacity_tokens: setup.capacity_tokens,
+        capacity_tokens: load.capacity_tokens,
         held_tokens: load.held_tokens,
         tokens_per_second: load.tokens_per_second,
         coordinators: load.coordinators,

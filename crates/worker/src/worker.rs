@@ -3,7 +3,7 @@
 use crate::WorkerOptions;
 use crate::batcher::{BatchLimits, Batcher, BatcherMessage, BatcherSetup, Room};
 use crate::device::{Device, DeviceMessage, DeviceSetup};
-use crate::load::Load;
+use crate::load::{BatchSizes, Load, MIN_BATCH_TOKENS};
 use crate::presence::{Announcer, AnnouncerMessage, AnnouncerSetup};
 use crate::puller::{Puller, PullerMessage, PullerSetup};
 use groundline_actors::{
@@ -57,7 +57,7 @@ impl Worker {
             batcher: batcher.clone(),
             health: health.component(DEVICE_COMPONENT),
         };
-        let held_tokens = batch_tokens.saturating_mul(options.held_batches.max(1));
+        let sizes = sizes(batch_tokens, engine.facts().max_tokens, &options);
         let model = SubjectToken::from_name(&engine.facts().id.revision);
         let batcher_setup = BatcherSetup {
             bus: bus.clone(),
@@ -65,7 +65,7 @@ impl Worker {
             engine: Arc::clone(&engine),
             device: device.clone(),
             limits: limits(batch_tokens, &options),
-            held_tokens,
+            sizes,
             room: room.clone(),
             load: load.clone(),
             health: health.component("batcher"),
@@ -88,7 +88,6 @@ impl Worker {
             worker: SubjectToken::from_name(&Incarnation::random().to_string()),
             model,
             engine: engine.name().to_owned(),
-            capacity_tokens: held_tokens,
             load: load.subscribe(),
             health: health.clone(),
         };
@@ -159,6 +158,15 @@ impl Worker {
         if self.root.send_message(SupervisorMessage::Stop(reply)).is_ok() {
             let _ = stopped.await;
         }
+    }
+}
+
+fn sizes(most_tokens: usize, longest_input: usize, options: &WorkerOptions) -> BatchSizes {
+    BatchSizes {
+        most_tokens,
+        least_tokens: MIN_BATCH_TOKENS.max(longest_input).min(most_tokens),
+        target: options.batch_target,
+        held_batches: options.held_batches.max(1),
     }
 }
 

@@ -23,6 +23,10 @@ use figures::Scale;
 use stack::Tools;
 use std::path::PathBuf;
 
+/// The allocator of the command, so that what is measured is what runs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Measurements of a whole cluster on one machine.
 #[derive(Debug, Parser)]
 struct Arguments {

@@ -1,7 +1,7 @@
 //! Jobs on their way to a worker: asked for when there is room for them, never fetched ahead.
 //!
-//! Every pull asks anew, in two steps: what is there now, and where there is nothing, one job when it comes. The broker holds
-//! no state of a pull beyond the request, so a pull that is dropped or cut off leaves nothing behind.
+//! Every pull asks anew, in two steps: what is there now, and where there is nothing, one job, given on as soon as it comes.
+//! The broker holds no state of a pull beyond the request, so a pull that is dropped or cut off leaves nothing behind.
 
 use super::Shared;
 use super::connection::count;
@@ -225,8 +225,9 @@ impl Shared {
             self.watch_for_stall(queue).await;
             return Ok(());
         }
+        // It goes to the worker at once; what came right behind it is the next pull's.
         self.accept(messages, lane, budget, taken);
-        self.take(queue, lane, budget, taken).await
+        Ok(())
     }
 
     /// Takes what is there and fits.

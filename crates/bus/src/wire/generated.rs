@@ -21,7 +21,7 @@ pub struct CheckId {
     #[prost(uint64, tag = "2")]
     pub check: u64,
 }
-/// A group of up to 16 items of one check, with every text held once.
+/// A group of up to 64 items of one check, with every text held once.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Job {
     #[prost(message, optional, tag = "1")]

@@ -311,8 +311,9 @@ impl Actor for Check {
     ) -> Result<CheckState, ActorProcessingErr> {
         myself.send_message(CheckMessage::Begin)?;
         let now = Instant::now();
+        let job_tokens = setup.shared.fleet.borrow().job_tokens;
         Ok(CheckState {
-            machine: State::new(setup.shared.options.window_jobs),
+            machine: State::new(setup.shared.options.window_jobs, job_tokens),
             leads: Leads::new(Arc::clone(&setup.shared.cache)),
             reply: Some(reply),
             is_short: is_short(&setup.request),

@@ -15,7 +15,7 @@
 mod words;
 
 use groundline_actors::check_invariant;
-use groundline_bus::{MAX_JOB_BYTES, MAX_JOB_ITEMS, TARGET_JOB_TOKENS};
+use groundline_bus::{MAX_JOB_BYTES, MAX_JOB_ITEMS};
 use groundline_types::{CheckResult, Code, Outcome, Problem, Reason, Score, SentenceStatus};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,6 +27,8 @@ const MAX_JOB_TEXT_BYTES: usize = MAX_JOB_BYTES - 4096;
 #[derive(Debug)]
 pub(crate) struct State {
     window_jobs: usize,
+    /// Estimated tokens at which a job is closed.
+    job_tokens: usize,
     phase: Phase,
     closing: Option<Reason>,
     items: Vec<RoundItem>,
@@ -49,9 +51,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(window_jobs: usize) -> Self {
+    pub(crate) fn new(window_jobs: usize, job_tokens: usize) -> Self {
         Self {
             window_jobs: window_jobs.max(1),
+            job_tokens,
             phase: Phase::Preparing,
             closing: None,
             items: Vec::new(),
@@ -347,7 +350,7 @@ fn next_group(state: &mut State) -> Vec<usize> {
         && let Some(&item) = state.led.front()
     {
         let (item_tokens, item_bytes) = (state.items[item].tokens, state.items[item].bytes);
-        let fits = tokens + item_tokens <= TARGET_JOB_TOKENS && bytes + item_bytes <= MAX_JOB_TEXT_BYTES;
+        let fits = tokens + item_tokens <= state.job_tokens && bytes + item_bytes <= MAX_JOB_TEXT_BYTES;
         if !group.is_empty() && !fits {
             break;
         }

@@ -5,6 +5,7 @@ use super::work::{Begun, OpenRound};
 use crate::CoordinatorOptions;
 use crate::cache::{FlightEnd, ScoreCache, Waiter};
 use crate::dispatch::DispatchMessage;
+use crate::fleet::Fleet;
 use crate::observer::Progress;
 use crate::panel::Panel;
 use crate::router::RouterMessage;
@@ -27,6 +28,7 @@ pub(crate) struct Shared {
     pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
     pub(crate) router: Handle<RouterMessage>,
     pub(crate) dispatch: Handle<DispatchMessage>,
+    pub(crate) fleet: watch::Receiver<Fleet>,
     /// A permit for each check that may run.
     pub(crate) admission: Arc<Semaphore>,
 }

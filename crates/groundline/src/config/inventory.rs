@@ -102,6 +102,7 @@ options! {
     "coordinator.max_attempts": "attempts", "how often a job is sent with nothing answered in between before its pairs count as unchecked";
     "coordinator.stop_timeout_ms": "milliseconds", "how long shutting down waits for running checks before they answer with what they have";
     "worker.batch_tokens": "tokens, 0 = what the engine recommends", "tokens of a batch. The engine knows what keeps its threads busy within its memory";
+    "worker.batch_target_ms": "milliseconds", "how long a batch should take the device, at the speed measured so far. Whoever comes next waits for what runs, and larger batches are hardly faster; a batch has at least 1,024 tokens all the same";
     "worker.held_batches": "batches, at least 1", "batches' worth of tokens that are held at a time, running ones included";
     "worker.max_wait_online_ms": "milliseconds", "how long an item waits for others to share its batch, while someone waits for the answer";
     "worker.max_wait_bulk_ms": "milliseconds", "the same for bulk work, as in `groundline check`: fuller batches matter more there";

@@ -229,11 +229,12 @@ impl<B: JobBus> BatcherState<B> {
         record::worker_held_tokens(Lane::Online, online);
         record::worker_held_tokens(Lane::Bulk, bulk);
         let takes_none = self.is_draining || self.alone != Alone::Shared;
-        let free = if takes_none { 0 } else { self.setup.held_tokens.saturating_sub(online + bulk) };
+        let held_tokens = self.setup.sizes.held_tokens(self.meter.tokens_per_second());
+        let free = if takes_none { 0 } else { held_tokens.saturating_sub(online + bulk) };
         let bulk_tokens = if online == 0 {
             free
         } else {
-            free.min((self.setup.held_tokens * BULK_ROOM_PERCENT / 100).saturating_sub(bulk))
+            free.min((held_tokens * BULK_ROOM_PERCENT / 100).saturating_sub(bulk))
         };
         let bars_pulls = self.alone.bars_pulls();
         self.setup.room.publish(Lane::Online, Offer { tokens: free, bars_pulls });
@@ -242,10 +243,13 @@ impl<B: JobBus> BatcherState<B> {
 
     fn publish_load(&mut self, now: Moment) {
         self.meter.note(!self.at_device.is_empty(), std::mem::take(&mut self.finished_tokens), now);
+        let tokens_per_second = self.meter.tokens_per_second();
+        self.machine.set_batch_tokens(self.setup.sizes.batch_tokens(tokens_per_second));
         self.setup.load.send_replace(Load {
             takes_jobs: !self.is_draining,
+            capacity_tokens: self.setup.sizes.held_tokens(tokens_per_second),
             held_tokens: self.jobs.tokens(Lane::Online) + self.jobs.tokens(Lane::Bulk),
-            tokens_per_second: self.meter.tokens_per_second(),
+            tokens_per_second,
             coordinators: self.callers.active(now),
         });
     }

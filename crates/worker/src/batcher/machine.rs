@@ -74,6 +74,11 @@ impl<P> Machine<P> {
         }
     }
 
+    /// What a batch may hold from now on.
+    pub(crate) fn set_batch_tokens(&mut self, batch_tokens: usize) {
+        self.limits.batch_tokens = batch_tokens;
+    }
+
     /// Adds an item that arrives `now`.
     pub(crate) fn push(&mut self, item: Item<P>, now: Moment) {
         let rank = (

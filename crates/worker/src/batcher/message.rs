@@ -2,7 +2,7 @@
 
 use super::machine::BatchLimits;
 use crate::device::{BatchResults, DeviceMessage};
-use crate::load::Load;
+use crate::load::{BatchSizes, Load};
 use groundline_actors::{Handle, Reporter};
 use groundline_bus::{CheckId, Delivery, SubjectToken};
 use groundline_inference::{Encoded, Engine};
@@ -87,8 +87,7 @@ pub(crate) struct BatcherSetup<B> {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) device: Handle<DeviceMessage>,
     pub(crate) limits: BatchLimits,
-    /// Most estimated tokens held.
-    pub(crate) held_tokens: usize,
+    pub(crate) sizes: BatchSizes,
     pub(crate) room: Room,
     pub(crate) load: watch::Sender<Load>,
     pub(crate) health: Reporter,

@@ -1,4 +1,5 @@
 use super::*;
+use groundline_bus::TARGET_JOB_TOKENS;
 use groundline_types::{ModelResult, SCHEMA, Scores, Status, Timings, Usage};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -42,7 +43,7 @@ fn result() -> CheckResult {
 }
 
 fn begun(window: usize, items: Vec<RoundItem>) -> (State, Vec<Effect>) {
-    let mut state = State::new(window);
+    let mut state = State::new(window, TARGET_JOB_TOKENS);
     assert_eq!(step(&mut state, Event::Prepared), [Effect::StartDetectors]);
     let effects = claiming(&mut state, Event::Round(items));
     (state, effects)
@@ -74,13 +75,29 @@ fn submitted(effects: &[Effect]) -> Vec<(u32, Vec<usize>)> {
 
 #[test]
 fn jobs_are_groups_in_order_and_no_more_than_the_window() {
-    let (mut state, effects) = begun(2, leads(40));
-    assert_eq!(submitted(&effects), [(0, (0..16).collect()), (1, (16..32).collect())]);
-    let outcomes = (0..16).map(|value| Outcome::Scored(score(value))).collect();
+    let full = MAX_JOB_ITEMS;
+    let (mut state, effects) = begun(2, leads(2 * full + 8));
+    assert_eq!(submitted(&effects), [(0, (0..full).collect()), (1, (full..2 * full).collect())]);
+    let outcomes = (0..full).map(|value| Outcome::Scored(score(value))).collect();
     let effects = claiming(&mut state, Event::JobScored { serial: 0, outcomes });
-    assert_eq!(submitted(&effects), [(2, (32..40).collect())]);
+    assert_eq!(submitted(&effects), [(2, (2 * full..2 * full + 8).collect())]);
     let again = step(&mut state, Event::JobScored { serial: 0, outcomes: Vec::new() });
     assert_eq!(again, [], "a doubled result changes nothing");
+}
+
+#[test]
+fn a_job_is_closed_at_the_tokens_that_a_worker_should_get() {
+    let mut items = leads(5);
+    items.iter_mut().for_each(|item| item.tokens = 400);
+    items[4].tokens = 2000;
+    let mut state = State::new(9, 1000);
+    step(&mut state, Event::Prepared);
+    let effects = claiming(&mut state, Event::Round(items));
+    assert_eq!(
+        submitted(&effects),
+        [(0, vec![0, 1]), (1, vec![2, 3]), (2, vec![4])],
+        "a large item goes alone"
+    );
 }
 
 #[test]
@@ -102,7 +119,7 @@ fn large_items_make_small_jobs_and_one_over_the_limit_fails_alone() {
 
 #[test]
 fn a_lead_is_taken_only_for_what_the_window_has_room_for() {
-    let mut state = State::new(2);
+    let mut state = State::new(2, TARGET_JOB_TOKENS);
     step(&mut state, Event::Prepared);
     let mut claimed = 0;
     let mut effects = step(&mut state, Event::Round(leads(4096)));
@@ -115,12 +132,12 @@ fn a_lead_is_taken_only_for_what_the_window_has_room_for() {
         effects = step(&mut state, claims);
     }
     assert!(claimed <= 5 * MAX_JOB_ITEMS, "{claimed} items are claimed for two jobs");
-    assert_eq!(state.jobs.values().map(Vec::len).collect::<Vec<_>>(), [16, 16], "jobs are full");
+    assert_eq!(state.jobs.values().map(Vec::len).collect::<Vec<_>>(), [MAX_JOB_ITEMS; 2], "jobs are full");
 }
 
 #[test]
 fn an_item_that_its_leader_gave_up_is_claimed_again() {
-    let mut state = State::new(1);
+    let mut state = State::new(1, TARGET_JOB_TOKENS);
     step(&mut state, Event::Prepared);
     assert_eq!(step(&mut state, Event::Round(leads(1))), [Effect::Claim(vec![0])]);
     assert_eq!(step(&mut state, Event::Claimed(vec![(0, Standing::Wait)])), []);
@@ -153,7 +170,7 @@ fn the_deadline_answers_with_what_is_there() {
 
 #[test]
 fn a_deadline_before_the_texts_are_split_fails_every_item_of_the_first_round() {
-    let mut state = State::new(1);
+    let mut state = State::new(1, TARGET_JOB_TOKENS);
     let (late, later) = (reason(Code::DEADLINE), reason(Code::CANCELLED));
     assert_eq!(step(&mut state, Event::Finish(late.clone())), []);
     assert_eq!(step(&mut state, Event::Finish(later)), [], "the first reason stays");
@@ -351,7 +368,7 @@ proptest! {
         lost_at in 0_usize..60,
     ) {
         let mut world = World {
-            state: State::new(window),
+            state: State::new(window, TARGET_JOB_TOKENS),
             window,
             rounds,
             current: Vec::new(),

@@ -1,6 +1,7 @@
 //! Many checks, large checks, and ends in good order.
 
 use super::*;
+use groundline_bus::MAX_JOB_ITEMS;
 
 #[tokio::test]
 async fn checks_over_the_limit_are_refused_and_a_caller_that_leaves_makes_room() {
@@ -27,7 +28,7 @@ async fn a_caller_that_leaves_stops_its_work() {
     gate.open();
     eventually("the bus is empty", || cluster.bus.stored_jobs() == 0).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(cluster.items() <= 2 * 16, "{} items were scored for nobody", cluster.items());
+    assert!(cluster.items() <= 2 * MAX_JOB_ITEMS, "{} items were scored for nobody", cluster.items());
 }
 
 #[tokio::test]
