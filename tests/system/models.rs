@@ -47,6 +47,19 @@ fn a_missing_model_says_where_it_was_looked_for() {
 }
 
 #[test]
+fn a_gpu_that_is_not_there_is_an_error_where_it_is_named_and_a_warning_where_any_device_will_do() {
+    let ran = run(&[&CHECK[..], &["--device", "cuda:99"]].concat());
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("GL4011"), "{ran:?}");
+    let ran = run(&[&CHECK[..], &["--device", "gpu"]].concat());
+    assert!(ran.status == 2 && ran.stderr.contains("cuda:0"), "{ran:?}");
+    let ran = run(&[&CHECK[..], &["--device", "auto", "--json"]].concat());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let engine = ran.json()["model"]["engine"].as_str().unwrap_or_default().to_owned();
+    assert!(engine.starts_with("cuda-") || ran.stderr.contains("the processor computes"), "{ran:?}");
+}
+
+#[test]
 fn a_checkpoint_of_each_family_agrees_with_its_reference() {
     for name in ["deberta-v1", "roberta"] {
         let ran = run(&["models", "verify", &format!("tests/golden/checkpoints/{name}")]);

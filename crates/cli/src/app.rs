@@ -13,7 +13,7 @@ use crate::{
 };
 use crate::{config_command, methods_command, models_command};
 use clap::Parser;
-use groundline::{ColorMode, Config, ConfigLayers};
+use groundline::{ColorMode, Config, ConfigLayers, DeviceChoice};
 use groundline_types::{Code, Problem};
 use std::path::Path;
 use std::process::ExitCode;
@@ -132,13 +132,20 @@ fn role_layers(layers: ConfigLayers, args: &RoleArgs) -> ConfigLayers {
     if let Some(threads) = args.threads {
         layers = layers.set("engine.threads", threads as u64);
     }
-    layers
+    with_device(layers, args.device)
 }
 
 #[cfg(feature = "cluster")]
 fn with_nats(layers: ConfigLayers, url: Option<&str>) -> ConfigLayers {
     match url {
         Some(url) => layers.set("nats.urls", vec![url.to_owned()]),
+        None => layers,
+    }
+}
+
+fn with_device(layers: ConfigLayers, device: Option<DeviceChoice>) -> ConfigLayers {
+    match device {
+        Some(device) => layers.set("engine.device", device.to_string()),
         None => layers,
     }
 }
@@ -153,6 +160,7 @@ fn with_options(mut layers: ConfigLayers, args: &CheckArgs) -> ConfigLayers {
     if let Some(threads) = args.threads {
         layers = layers.set("engine.threads", threads as u64);
     }
+    layers = with_device(layers, args.device);
     if let Some(model) = &args.model {
         layers = layers.set("model.name", model.as_str());
     }

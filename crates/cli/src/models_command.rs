@@ -5,9 +5,7 @@ mod convert;
 use crate::args::{ModelsArgs, ModelsCommand};
 use crate::failure::{EXIT_INPUT, EXIT_OK, Failure};
 use crate::output::{Sink, one_line, push};
-use groundline::{
-    Config, ConfigLayers, VERIFY_TOLERANCE, describe_model, list_models, model_folders, verify_model,
-};
+use groundline::{Config, ConfigLayers, describe_model, list_models, model_folders, verify_model};
 use std::path::Path;
 
 /// Lists models or verifies one, and answers with the exit status.
@@ -77,12 +75,13 @@ fn verify(config: &Config, sink: &mut Sink) -> Result<u8, Failure> {
     if !found.report.has_golden {
         text += "    reference  none: the folder has no golden.json to compare with\n";
     }
+    let tolerance = found.report.tolerance;
     for comparison in &found.report.comparisons {
         let (what, cases, difference) = (comparison.what, comparison.cases, comparison.largest_difference);
         push(
             &mut text,
             format_args!(
-                "    reference  {what} of {cases} cases: largest difference {difference:.1e} (up to {VERIFY_TOLERANCE:.0e} passes)\n"
+                "    reference  {what} of {cases} cases: largest difference {difference:.1e} (up to {tolerance:.0e} passes)\n"
             ),
         );
     }

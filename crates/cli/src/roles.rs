@@ -155,6 +155,7 @@ async fn worker(
     let node = Arc::new(node);
     let (for_components, for_readiness) = (Arc::clone(&node), Arc::clone(&node));
     let probe = Probe::new(move || for_components.components(), move || for_readiness.readiness());
+    let probe = probe.noting(node.remarks().to_vec());
     let admin = Admin::start(&config.gateway, probe, Some(scraper)).await?;
     console.tell(&format!("scores for {} on {}", node.facts().id.name, node.engine_name()));
     say_admin(admin.as_ref(), console);

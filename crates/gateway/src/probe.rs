@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use axum::extract::FromRef;
-use groundline::{Checker, ComponentHealth, NotReady};
+use groundline::{Checker, ComponentHealth, NotReady, Remark};
 use groundline_telemetry::PrometheusText;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +17,7 @@ type Readiness = dyn Fn() -> Vec<NotReady> + Send + Sync;
 pub struct Probe {
     components: Arc<Components>,
     readiness: Arc<Readiness>,
+    remarks: Arc<[Remark]>,
 }
 
 impl fmt::Debug for Probe {
@@ -32,17 +33,27 @@ impl Probe {
         components: impl Fn() -> BTreeMap<&'static str, ComponentHealth> + Send + Sync + 'static,
         readiness: impl Fn() -> Vec<NotReady> + Send + Sync + 'static,
     ) -> Self {
-        Self { components: Arc::new(components), readiness: Arc::new(readiness) }
+        Self { components: Arc::new(components), readiness: Arc::new(readiness), remarks: Arc::default() }
+    }
+
+    /// The same, with what `/readyz` says besides.
+    #[must_use]
+    pub fn noting(self, remarks: Vec<Remark>) -> Self {
+        Self { remarks: remarks.into(), ..self }
     }
 
     /// A probe of a checker.
     pub fn of(checker: &Checker) -> Self {
         let (first, second) = (checker.clone(), checker.clone());
-        Self::new(move || first.components(), move || second.readiness())
+        Self::new(move || first.components(), move || second.readiness()).noting(checker.remarks())
     }
 
     pub(crate) fn components(&self) -> BTreeMap<&'static str, ComponentHealth> {
         (self.components)()
+    }
+
+    pub(crate) fn remarks(&self) -> &[Remark] {
+        &self.remarks
     }
 
     pub(crate) fn readiness(&self) -> Vec<NotReady> {

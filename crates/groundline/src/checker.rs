@@ -8,7 +8,7 @@ use crate::any_bus::AnyBus;
 use crate::fingerprint::config_hash;
 #[cfg(feature = "cluster")]
 use crate::models::read_model_facts;
-use crate::readiness::{NotReady, not_ready};
+use crate::readiness::{NotReady, Remark, not_ready, remarks};
 use crate::{Config, load_model};
 use groundline_actors::ComponentHealth;
 #[cfg(feature = "cluster")]
@@ -245,6 +245,15 @@ impl Checker {
             reasons.push(NotReady { component: "workers", reason: "no live worker serves the model" });
         }
         reasons
+    }
+
+    /// What should be known of it, though it is not in the way of taking work.
+    pub fn remarks(&self) -> Vec<Remark> {
+        match &self.inner.workers {
+            Workers::Here(engine) => remarks(&**engine),
+            #[cfg(feature = "cluster")]
+            Workers::Cluster(_) => Vec::new(),
+        }
     }
 
     /// What there is to know of the model.

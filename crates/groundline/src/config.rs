@@ -22,6 +22,7 @@ pub use render::default_toml;
 use groundline_bus::NatsOptions;
 use groundline_coordinator::{CoordinatorOptions, validate_policies};
 use groundline_detectors::DetectorOptions;
+use groundline_inference::DeviceChoice;
 use groundline_inference::cpu::Isa;
 use groundline_telemetry::TelemetryOptions;
 use groundline_types::{CascadePolicy, Code, OffsetUnit, Problem};
@@ -95,6 +96,8 @@ pub struct EngineConfig {
     pub threads: usize,
     /// Instruction set.
     pub isa: IsaChoice,
+    /// Processor or GPU.
+    pub device: DeviceChoice,
 }
 
 /// Which instruction set the kernels use.

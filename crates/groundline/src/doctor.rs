@@ -3,6 +3,7 @@
 use crate::{Checker, Config, find_model};
 use groundline_bus::{JobBus, NatsBus, NatsOptions, Presence, SubjectToken};
 use groundline_coordinator::CheckObserver;
+use groundline_inference::{DeviceChoice, find_gpus};
 use groundline_types::{CheckRequest, ModelFacts, Problem, Status};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ pub enum Health {
 /// Looks at the model, the broker, the workers, and sends one small check through all of them. Never fails: what is wrong is a
 /// finding. Takes seconds where something is.
 pub async fn diagnose(config: &Config) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings = vec![device(config.engine.device)];
     let facts = match model_facts(config) {
         Ok((facts, detail)) => {
             findings.push(Finding { what: "model", health: Health::Well, detail });
@@ -85,6 +86,27 @@ pub async fn diagnose(config: &Config) -> Vec<Finding> {
     let _ = bus.drain().await;
     findings.push(send_a_check(config).await);
     findings
+}
+
+/// What computes on this machine: of a cluster, only its workers need it.
+fn device(choice: DeviceChoice) -> Finding {
+    let what = "device";
+    match (find_gpus(), choice) {
+        (Ok(gpus), _) => {
+            Finding { what, health: Health::Well, detail: format!("{choice} is set; {}", gpus.join("; ")) }
+        }
+        (Err(why), DeviceChoice::Cuda(_)) => ill(what, &why),
+        (Err(why), DeviceChoice::Auto) => Finding {
+            what,
+            health: Health::Warning,
+            detail: format!("the processor computes, because no GPU can be used: {why}"),
+        },
+        (Err(why), DeviceChoice::Cpu) => Finding {
+            what,
+            health: Health::Well,
+            detail: format!("the processor, as set; no GPU can be used: {why}"),
+        },
+    }
 }
 
 fn model_facts(config: &Config) -> Result<(ModelFacts, String), Problem> {

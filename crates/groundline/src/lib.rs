@@ -71,7 +71,9 @@ pub use groundline_coordinator::{
     CancelToken, CheckObserver, Progress, Stage, StreamEvent, StreamInput, resolve_policy,
 };
 pub use groundline_detectors::{DetectorOptions, MethodInfo, Need, methods, resolve as resolve_methods};
-pub use groundline_inference::{Comparison, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport};
+pub use groundline_inference::{
+    Comparison, DeviceChoice, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport,
+};
 pub use groundline_telemetry::{LogFormat, TelemetryOptions};
 pub use groundline_types::{
     Audit, CascadePolicy, CheckRequest, CheckResult, Code, GreyZone, Lane, ModelFacts, OffsetUnit,
@@ -85,6 +87,6 @@ pub use models::{
     FoundModel, ModelDetails, Verification, describe_model, find_model, list_models, load_model,
     model_folders, verify_model,
 };
-pub use readiness::{NotReady, PROGRESS_PATIENCE};
+pub use readiness::{NotReady, PROGRESS_PATIENCE, Remark};
 #[cfg(feature = "cluster")]
 pub use worker_node::WorkerNode;

@@ -1,6 +1,8 @@
 //! Whether a process can take work, and what keeps it from that.
 
 use groundline_actors::{ComponentHealth, Condition};
+use groundline_inference::Engine;
+use groundline_types::Problem;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -16,6 +18,22 @@ pub struct NotReady {
     pub component: &'static str,
     /// Why, in a few words.
     pub reason: &'static str,
+}
+
+/// Something that is not in the way of taking work, and should be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// What it is about, such as `device`.
+    pub component: &'static str,
+    /// What there is to know.
+    pub text: String,
+}
+
+/// What there is to know of an engine.
+pub(crate) fn remarks(engine: &dyn Engine) -> Vec<Remark> {
+    let text = |why: &Problem| format!("the processor computes, because no GPU can be used: {why}");
+    let remark = |why| Remark { component: "device", text: text(why) };
+    engine.fallback().map(remark).into_iter().collect()
 }
 
 /// The components that keep a process from taking work at `now`, in order of their names.

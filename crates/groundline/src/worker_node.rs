@@ -1,7 +1,7 @@
 //! A worker of a cluster: one engine, and the bus it takes work from.
 
 use crate::any_bus::AnyBus;
-use crate::readiness::{NotReady, not_ready};
+use crate::readiness::{NotReady, Remark, not_ready, remarks};
 use crate::{Config, load_model};
 use groundline_actors::{ComponentHealth, HealthBoard, TaskKind, run_blocking};
 use groundline_bus::NatsBus;
@@ -25,6 +25,7 @@ pub struct WorkerNode {
     bus: AnyBus,
     facts: ModelFacts,
     engine_name: String,
+    remarks: Vec<Remark>,
 }
 
 impl WorkerNode {
@@ -48,9 +49,11 @@ impl WorkerNode {
     pub async fn with_engine(engine: Arc<dyn Engine>, config: &Config) -> Result<Self, Problem> {
         let bus = NatsBus::connect(config.nats.clone()).await?;
         let (facts, engine_name) = (engine.facts().clone(), engine.name().to_owned());
+        let remarks = remarks(&*engine);
         let worker = Worker::start(bus.clone(), engine, config.worker.options()).await?;
         let health = worker.health().clone();
-        Ok(Self { health, worker: Mutex::new(Some(worker)), bus: AnyBus::Nats(bus), facts, engine_name })
+        let (worker, bus) = (Mutex::new(Some(worker)), AnyBus::Nats(bus));
+        Ok(Self { health, worker, bus, facts, engine_name, remarks })
     }
 
     /// What there is to know of its model.
@@ -61,6 +64,11 @@ impl WorkerNode {
     /// What computes, such as `cpu-avx2-f32`.
     pub fn engine_name(&self) -> &str {
         &self.engine_name
+    }
+
+    /// What should be known of it, though it is not in the way of taking work.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
     }
 
     /// How its parts are, by name.

@@ -32,6 +32,12 @@ pub trait Engine: Send + Sync + 'static {
     /// What computes, such as `cpu-avx512-f32`.
     fn name(&self) -> &str;
 
+    /// Why something else computes than was preferred, where that is so: the processor instead of a GPU. It belongs where people
+    /// look, for it is the difference between a thousand answers a second and ten.
+    fn fallback(&self) -> Option<&Problem> {
+        None
+    }
+
     /// Turns work into tokens.
     ///
     /// # Errors

@@ -4,10 +4,13 @@
 //!
 //! Invariant of absence: this crate knows no job, no tenant and no async runtime.
 
+mod backend;
 mod bert;
 mod checkpoint;
 mod config_json;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod deberta;
 pub mod encoder;
 mod engine;
@@ -25,6 +28,7 @@ mod testing;
 mod tokenizer;
 mod verify;
 
+pub use backend::{DeviceChoice, find_gpus};
 pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
 pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};

@@ -4,8 +4,10 @@ mod facts;
 
 pub use facts::read_facts;
 
+use crate::backend::{Backend, DeviceChoice};
 use crate::checkpoint::{Checkpoint, ModelFile};
 use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output, PhaseTimes};
+use crate::deberta::{DebertaConfig, Weights, load_weights};
 use crate::engine::{Encoded, Engine, Task};
 use crate::family::Family;
 use crate::tokenizer::PairTokenizer;
@@ -24,6 +26,8 @@ pub struct LoadOptions {
     pub threads: Option<usize>,
     /// Highest instruction set to use; `None` for the best there is.
     pub isa: Option<Isa>,
+    /// What computes.
+    pub device: DeviceChoice,
     /// Label names in logit order, for a checkpoint whose own names say nothing (`LABEL_0`, …).
     pub labels: Option<Vec<String>>,
     /// Premise tokens of a window; `None` for what the model folder says, else [`DEFAULT_WINDOW_TOKENS`].
@@ -34,13 +38,14 @@ pub struct LoadOptions {
     pub preset: Option<Preset>,
 }
 
-/// An NLI model or a learned detector on the CPU: an [`Engine`].
+/// An NLI model or a learned detector on its device: an [`Engine`].
 #[derive(Debug)]
 pub struct Model {
     facts: ModelFacts,
     engine_name: String,
     pub(crate) tokenizer: Arc<PairTokenizer>,
-    pub(crate) encoder: CpuEncoder,
+    pub(crate) encoder: Backend,
+    fallback: Option<Problem>,
     reading: Reading,
     description: ModelDescription,
     pub(crate) folder: PathBuf,
@@ -111,15 +116,17 @@ impl Model {
         let (tokenizer, revision, encoder) = std::thread::scope(|scope| {
             let tokenizer = scope.spawn(|| early.map_or_else(read_tokenizer, Ok));
             let revision = scope.spawn(|| checkpoint.revision());
-            let encoder = CpuEncoder::of_any(&loaded.config, &loaded.weights, &cpu);
+            let on_cpu = || CpuEncoder::of_any(&loaded.config, &loaded.weights, &cpu);
+            let for_gpu = || deberta_of(&family, &checkpoint, &reading);
+            let encoder = Backend::open(options.device, for_gpu, on_cpu);
             (joined(tokenizer.join()), joined(revision.join()), encoder)
         });
-        let (tokenizer, encoder) = (Arc::new(tokenizer??), encoder?);
+        let (tokenizer, (encoder, fallback)) = (Arc::new(tokenizer??), encoder?);
         let facts = facts::gather(&checkpoint, options, &reading, &tokenizer, revision?)?;
-        let engine_name = format!("cpu-{}-f32", encoder.isa());
+        let engine_name = encoder.name();
         let description = describe(&checkpoint, &family, &facts, &engine_name);
         let folder = folder.to_owned();
-        Ok(Self { facts, engine_name, tokenizer, encoder, reading, description, folder })
+        Ok(Self { facts, engine_name, tokenizer, encoder, fallback, reading, description, folder })
     }
 
     /// What the model is.
@@ -127,7 +134,7 @@ impl Model {
         &self.description
     }
 
-    /// Time that a batch takes on one thread, by phase; see [`CpuEncoder::profile`].
+    /// Time that a batch takes on one thread, by phase; see [`CpuEncoder::profile`]. Nothing on a GPU.
     pub fn profile(&self, batch: &[Encoded], rounds: usize) -> PhaseTimes {
         self.encoder.profile(batch, rounds)
     }
@@ -168,8 +175,13 @@ impl Model {
                     self.facts.id.name
                 ),
             ),
-            Output::Failed => {
-                problem(Code::INTERNAL, format!("computing a text of {tokens} tokens panicked"))
+            Output::Failed => problem(Code::INTERNAL, format!("computing a text of {tokens} tokens failed")),
+            Output::OutOfMemory => problem(
+                Code::DEVICE_MEMORY,
+                format!("the device has not enough memory for a text of {tokens} tokens, also alone"),
+            ),
+            Output::Lost => {
+                problem(Code::DEVICE_LOST, "the device is lost for this process; start a new one".to_owned())
             }
         }
     }
@@ -182,6 +194,10 @@ impl Engine for Model {
 
     fn name(&self) -> &str {
         &self.engine_name
+    }
+
+    fn fallback(&self) -> Option<&Problem> {
+        self.fallback.as_ref()
     }
 
     fn encode(&self, work: &Work) -> Result<Encoded, Problem> {
@@ -228,6 +244,28 @@ fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
             facts.id.name
         ),
     )
+}
+
+/// A DeBERTa as GPUs compute it: its own shape and weights, and as long as it is read.
+fn deberta_of(
+    family: &Family,
+    checkpoint: &Checkpoint,
+    reading: &Reading,
+) -> Result<(DebertaConfig, Weights), Problem> {
+    let Family::Deberta(config) = family else {
+        return Err(Problem::new(
+            Code::MODEL_UNSUPPORTED,
+            "GPUs compute models of the DeBERTa family, and this is of another; use the CPU (device \"cpu\")",
+        ));
+    };
+    let weights = load_weights(config, &checkpoint.weights, checkpoint.support.as_ref())?;
+    let mut config = DebertaConfig::clone(config);
+    if !config.position_biased_input {
+        // A preset may name a length of its own where no table of positions bounds it.
+        let longest = facts::tokenizer_shape(checkpoint, family, reading).max_tokens;
+        config.max_position_embeddings = config.max_position_embeddings.max(longest);
+    }
+    Ok((config, weights))
 }
 
 fn joined<T>(result: std::thread::Result<T>) -> Result<T, Problem> {

@@ -144,6 +144,8 @@ metrics! {
         "Time that the device worked on a batch";
     engine_fallbacks: counter "groundline_engine_fallbacks_total" ["{batch}"] {}
         "Batches that the engine failed on, whose items were run one by one";
+    device_fallbacks: counter "groundline_device_fallbacks_total" ["{model}"] {code = Code}
+        "Models that the processor computes because no GPU could be used, by why";
     worker_held_tokens: gauge "groundline_worker_held_tokens" ["{token}"] {lane = OneOf(LANES)}
         "Estimated tokens of the jobs that a worker holds";
     requests: counter "groundline_requests_total" ["{request}"] {route = OneOf(Route::TEXTS), status = OneOf(HTTP_STATUSES)}

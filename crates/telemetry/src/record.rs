@@ -141,6 +141,11 @@ pub fn engine_fallback() {
     with(|to| to.engine_fallbacks.add(1, &[]));
 }
 
+/// The processor computes a model, because no GPU can be used.
+pub fn device_fallback(why: Code) {
+    with(|to| to.device_fallbacks.add(1, &[code_label(why)]));
+}
+
 /// Estimated tokens of the jobs of a lane that a worker holds.
 pub fn worker_held_tokens(lane: Lane, tokens: usize) {
     with(|to| to.worker_held_tokens.record(tokens as u64, &[lane_label(lane)]));

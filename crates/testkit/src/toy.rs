@@ -46,6 +46,8 @@ pub struct ToyHooks {
     pub lose_device_word: Option<String>,
     /// Every batch waits here before it is scored.
     pub gate: Option<Arc<Gate>>,
+    /// Why something else computes than was preferred: see [`Engine::fallback`].
+    pub fallback: Option<Problem>,
 }
 
 /// What a [`ToyEngine`] has seen so far.
@@ -137,6 +139,10 @@ impl Engine for ToyEngine {
 
     fn name(&self) -> &str {
         "toy"
+    }
+
+    fn fallback(&self) -> Option<&Problem> {
+        self.hooks.fallback.as_ref()
     }
 
     fn encode(&self, work: &Work) -> Result<Encoded, Problem> {

@@ -99,6 +99,10 @@ codes! {
     FOREIGN_BACKBONE = "GL4009";
     /// The device that scores is lost for this process: its driver answers nothing any more.
     DEVICE_LOST = "GL4010";
+    /// The device that was asked for cannot be used: no driver, no library, no such GPU, or one that is too old.
+    DEVICE_UNAVAILABLE = "GL4011";
+    /// The device has not enough memory for the model, or for one sequence.
+    DEVICE_MEMORY = "GL4012";
     /// The options of the judge are invalid.
     JUDGE_OPTIONS = "GL5001";
     /// The judge's backend rejects the request: its credentials, its model name or its parameters.

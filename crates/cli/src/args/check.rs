@@ -1,7 +1,7 @@
 //! Options of `groundline check`.
 
 use clap::{Args, ValueEnum};
-use groundline::MAX_THREADS;
+use groundline::{DeviceChoice, MAX_THREADS};
 use groundline_types::{CascadePolicy, CheckRequest, PolicyChoice, Problem};
 use std::path::PathBuf;
 
@@ -82,6 +82,10 @@ pub(crate) struct CheckArgs {
     /// Threads that compute [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, help_heading = "Check")]
     pub(crate) threads: Option<usize>,
+
+    /// What computes: cpu, cuda:0 (the first GPU), or auto (a GPU where one can be used) [default: cpu]
+    #[arg(long, value_name = "DEVICE", help_heading = "Check")]
+    pub(crate) device: Option<DeviceChoice>,
 
     /// The model: a name (see `groundline models`) or a folder
     #[arg(short, long, value_name = "NAME|DIR", help_heading = "Check")]

@@ -1,6 +1,7 @@
 //! Commands of a build with the roles of a cluster.
 
 use clap::{Args, Subcommand};
+use groundline::DeviceChoice;
 
 /// Serve checks over HTTP and gRPC from this process alone: no broker, no other process.
 #[derive(Debug, Args)]
@@ -32,6 +33,10 @@ pub(crate) struct RoleArgs {
     /// Threads that compute
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+
+    /// What computes: cpu, cuda:0 (the first GPU), or auto (a GPU where one can be used)
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<DeviceChoice>,
 }
 
 /// Options of `groundline doctor`.

@@ -16,6 +16,15 @@ struct Probe {
     /// What is in the way, by component.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<ReasonBody>,
+    /// What should be known and is not in the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<NoteBody>,
+}
+
+#[derive(Debug, Serialize)]
+struct NoteBody {
+    component: &'static str,
+    note: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,7 +45,9 @@ pub(crate) async fn livez(State(state): State<HealthState>) -> Response {
 
 /// Ready where requests can be answered now.
 pub(crate) async fn readyz(State(state): State<HealthState>) -> Response {
-    answer("ready", "not_ready", not_ready(&state))
+    let notes = state.probe().remarks().iter();
+    let notes = notes.map(|remark| NoteBody { component: remark.component, note: remark.text.clone() });
+    respond("ready", "not_ready", not_ready(&state), notes.collect())
 }
 
 /// Started once it was ready for the first time.
@@ -75,8 +86,17 @@ fn not_ready(state: &HealthState) -> Vec<ReasonBody> {
 }
 
 fn answer(good: &'static str, bad: &'static str, reasons: Vec<ReasonBody>) -> Response {
+    respond(good, bad, reasons, Vec::new())
+}
+
+fn respond(
+    good: &'static str,
+    bad: &'static str,
+    reasons: Vec<ReasonBody>,
+    notes: Vec<NoteBody>,
+) -> Response {
     if reasons.is_empty() {
-        return Json(Probe { status: good, reasons }).into_response();
+        return Json(Probe { status: good, reasons, notes }).into_response();
     }
-    (StatusCode::SERVICE_UNAVAILABLE, Json(Probe { status: bad, reasons })).into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, Json(Probe { status: bad, reasons, notes })).into_response()
 }

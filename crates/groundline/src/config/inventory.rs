@@ -25,7 +25,10 @@ impl OptionInfo {
 /// Sections in the order of printing, each with what it is about.
 pub const SECTIONS: &[(&str, &str)] = &[
     ("model", "Which model answers."),
-    ("engine", "How the model computes. Results do not depend on it beyond 1e-4."),
+    (
+        "engine",
+        "How the model computes. Results do not depend on it beyond 1e-4; on a GPU, beyond 0.02 in a logit.",
+    ),
     ("limits", "What is refused as too large, with GL1005. Nothing is cut in silence."),
     ("detectors", "How methods work."),
     ("verdict", "How scores become verdicts."),
@@ -63,6 +66,7 @@ options! {
     "model.window_tokens": "tokens, 0 = what the model folder says, else 350", "tokens of a source that are read at once. What the model was trained on: it was measured there";
     "engine.threads" ("GROUNDLINE_THREADS"): "threads, at most 1024, 0 = one for each core", "threads that compute. All cores, because someone usually waits";
     "engine.isa" ("GROUNDLINE_ISA"): "auto, avx512, avx2 or portable", "highest instruction set to use. `auto` takes the best that the processor has; the others are for comparing";
+    "engine.device" ("GROUNDLINE_DEVICE"): "cpu, auto, or cuda:0 and further numbers", "what computes. `cuda:0` is the first GPU, or an error without it; `auto` takes it where it can be used, and says aloud that it did not. A GPU computes in half precision, which moves logits by up to 0.02: nobody gets that unasked";
     "limits.response_bytes": "bytes of UTF-8", "largest response. 1 MiB is about 300 pages; a longer one is most likely a mistake";
     "limits.source_bytes": "bytes of UTF-8", "largest sum of all sources of a request. 8 MiB is about 20 long books";
     "limits.sources": "sources", "most sources of a request";

@@ -2,16 +2,26 @@
 
 use super::find_model;
 use crate::Config;
-use groundline_inference::{LoadOptions, Model};
+use groundline_inference::{Engine as _, LoadOptions, Model};
+use groundline_telemetry::record;
 use groundline_types::Problem;
 
 /// Loads the model that `config` names. Blocks: from a fraction of a second to many seconds, by the size of the model.
 ///
+/// Where `engine.device` is `auto` and no GPU can be used, the processor computes; that is logged as a warning, counted, and what
+/// [`Engine::fallback`](groundline_inference::Engine::fallback) of the model says.
+///
 /// # Errors
 /// [`groundline_types::Code::MODEL_NOT_FOUND`] with the places looked at; a checkpoint that is damaged or of another kind is
-/// refused with a code of its own (GL4002 to GL4005, GL1010).
+/// refused with a code of its own (GL4002 to GL4005, GL1010); [`groundline_types::Code::DEVICE_UNAVAILABLE`] and
+/// [`groundline_types::Code::DEVICE_MEMORY`] where a GPU was asked for.
 pub fn load_model(config: &Config) -> Result<Model, Problem> {
-    Model::load(&find_model(config)?, &load_options(config))
+    let model = Model::load(&find_model(config)?, &load_options(config))?;
+    if let Some(why) = model.fallback() {
+        tracing::warn!(code = %why.code, why = why.message, "no GPU can be used: the processor computes");
+        record::device_fallback(why.code);
+    }
+    Ok(model)
 }
 
 /// Reads what planning needs of the model that `config` names, without its engine; errors as [`load_model`].
@@ -24,9 +34,45 @@ fn load_options(config: &Config) -> LoadOptions {
     LoadOptions {
         threads: Some(config.engine.threads).filter(|threads| *threads > 0),
         isa: config.engine.isa.cap(),
+        device: config.engine.device,
         labels: Some(config.model.labels.clone()).filter(|labels| !labels.is_empty()),
         window_tokens: Some(config.model.window_tokens).filter(|tokens| *tokens > 0),
         name: None,
         preset: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groundline_inference::{DeviceChoice, find_gpus};
+    use groundline_types::Code;
+
+    fn loaded_on(device: DeviceChoice) -> Result<Model, Problem> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/checkpoints/deberta-v3-like");
+        let mut config = Config::default();
+        config.model.name = folder.to_owned();
+        config.engine.device = device;
+        load_model(&config)
+    }
+
+    #[test]
+    fn a_gpu_that_is_named_and_missing_is_an_error() {
+        let problem = loaded_on(DeviceChoice::Cuda(99)).unwrap_err();
+        assert_eq!(problem.code, Code::DEVICE_UNAVAILABLE);
+    }
+
+    #[test]
+    fn where_any_device_will_do_the_processor_computes_for_a_missing_gpu_and_says_why() {
+        let model = loaded_on(DeviceChoice::Auto).unwrap();
+        match (find_gpus(), model.fallback()) {
+            (Err(_), Some(why)) => {
+                assert_eq!(why.code, Code::DEVICE_UNAVAILABLE);
+                assert!(model.name().starts_with("cpu-"), "{}", model.name());
+            }
+            (Ok(_), None) => assert!(model.name().starts_with("cuda-"), "{}", model.name()),
+            (found, fallback) => panic!("{found:?}, and {fallback:?}"),
+        }
+        assert!(loaded_on(DeviceChoice::Cpu).unwrap().fallback().is_none());
     }
 }

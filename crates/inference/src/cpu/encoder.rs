@@ -48,8 +48,12 @@ pub enum Output {
     HeadMissing,
     /// The sequence does not fit the model: empty, an unknown token id or type, or longer than its positions.
     Invalid,
-    /// Computing it panicked.
+    /// Computing it panicked, or the device refused it.
     Failed,
+    /// The device has not enough memory for this sequence.
+    OutOfMemory,
+    /// The device is lost for this process.
+    Lost,
 }
 
 impl Output {

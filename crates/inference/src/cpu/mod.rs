@@ -10,7 +10,7 @@
 //!   `phases` splits its time.
 //!
 //! Sequences are packed one after another, never padded. A sequence's result is the same to the last bit in every batch.
-//! This is the only module of the project with `unsafe` code.
+//! `unsafe` code stands here, in `mapped`, and in `cuda::device` and `cuda::host`; nowhere else in the project.
 
 mod attention;
 pub mod bench;

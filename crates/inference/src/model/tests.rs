@@ -148,6 +148,7 @@ fn options_win_over_the_folder() {
     let options = LoadOptions {
         threads: Some(1),
         isa: Some(Isa::Portable),
+        device: DeviceChoice::Cpu,
         window_tokens: Some(120),
         name: Some("mine".into()),
         labels: Some(vec!["contradiction".into(), "neutral".into(), "entailment".into()]),

@@ -30,6 +30,7 @@ fn record_everything() {
     record::batch_closed(CloseReason::Full, 16, 4000, second);
     record::batch_scored(second);
     record::engine_fallback();
+    record::device_fallback(Code::DEVICE_UNAVAILABLE);
     record::worker_held_tokens(Lane::Online, 100);
     record::request_started();
     record::request_finished(Route::Check, 200, second);

@@ -51,6 +51,17 @@ async fn what_has_not_started_is_not_ready_and_says_what() {
 }
 
 #[tokio::test]
+async fn a_processor_that_computes_for_a_missing_gpu_is_ready_and_says_so() {
+    let why = Problem::new(Code::DEVICE_UNAVAILABLE, "no driver was found");
+    let hooks = ToyHooks { fallback: Some(why), ..ToyHooks::default() };
+    let site = Site::with_hooks(config(), hooks).await;
+    let probe = site.client.admin("/readyz").await.expect_ok();
+    assert_eq!((&probe["status"], &probe["notes"][0]["component"]), (&json!("ready"), &json!("device")));
+    let note = probe["notes"][0]["note"].as_str().unwrap();
+    assert!(note.contains("no driver was found") && note.contains("GL4011"), "{note}");
+}
+
+#[tokio::test]
 async fn draining_says_so_first_finishes_what_runs_and_takes_nothing_new() {
     let gate = Arc::new(EngineGate::closed());
     let hooks = ToyHooks { gate: Some(Arc::clone(&gate)), ..ToyHooks::default() };

@@ -1,0 +1,218 @@
+//! Holding a GPU against what is known: each step against the kernels' host twins, time by kind of step, and which GELU the library of
+//! products computes. For `cargo xtask gpu-check`; nothing of the engine needs it.
+
+use super::arguments::{Access, Arguments, Ptr};
+use super::batch::{Ask, pack};
+use super::device::{CudaDevice, gelu_differences};
+use super::host::{HostDevice, HostKernels, singles};
+use super::plan::Plan;
+use super::runner::Fault;
+use super::steps::Step;
+use crate::deberta::{DebertaConfig, Weights};
+use crate::engine::Encoded;
+use groundline_types::{Code, Problem};
+use std::sync::Arc;
+
+/// A model and the GPU that computes it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The number of the GPU.
+    pub ordinal: usize,
+    /// Shape of the model.
+    pub config: &'a DebertaConfig,
+    /// Its weights.
+    pub weights: &'a Weights,
+}
+
+/// How one step of a plan differs from the host's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepDifference {
+    /// Its place in the plan.
+    pub step: usize,
+    /// A kernel's name, or `product`.
+    pub what: &'static str,
+    /// Relative L2 difference of everything that it wrote; infinite where one has a number that is not finite and the other
+    /// has not.
+    pub relative: f64,
+}
+
+/// Time of all steps of one kind in one pass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepTime {
+    /// A kernel's name, or `product`.
+    pub what: &'static str,
+    /// How many there are.
+    pub steps: usize,
+    /// The shortest of all rounds.
+    pub milliseconds: f64,
+}
+
+/// Which GELU the library's epilogue computes: the largest difference from each form, over -6 to 6.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GeluForm {
+    /// From the exact one, with the error function.
+    pub from_erf: f64,
+    /// From the approximation with tanh.
+    pub from_tanh: f64,
+}
+
+fn problem(fault: Fault) -> Problem {
+    match fault {
+        Fault::OutOfMemory => Problem::new(Code::DEVICE_MEMORY, "the device has not enough memory"),
+        Fault::Refused(why) | Fault::Lost(why) => Problem::new(Code::DEVICE_LOST, why),
+    }
+}
+
+fn name_of(step: &Step) -> &'static str {
+    match step {
+        Step::Clear { .. } => "clear",
+        Step::Launch(launch) => launch.kernel,
+        Step::Product(_) => "product",
+    }
+}
+
+/// Runs a batch on a GPU and through the host's kernels, one step at a time, and compares what each step wrote. Before the next
+/// step the GPU gets the host's numbers, so that each is seen alone.
+///
+/// # Errors
+/// As [`super::CudaEncoder::open`]; [`Code::DEVICE_LOST`] where a step cannot be run.
+pub fn compare_steps(
+    subject: Subject<'_>,
+    kernels: Arc<HostKernels>,
+    batch: &[Encoded],
+    wide: bool,
+) -> Result<Vec<StepDifference>, Problem> {
+    let mut device = CudaDevice::start(subject.ordinal, subject.config, subject.weights)?.device;
+    let mut host = HostDevice::new(subject.config, subject.weights, device.limits(), kernels)?;
+    let mut sequences: Vec<&Encoded> = batch.iter().collect();
+    sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.ids.len()));
+    let packed = pack(&sequences, Ask::Logits, wide);
+    let plan = device.plan(packed.bucket).map_err(problem)?;
+    device.stage(&packed).map_err(problem)?;
+    let mut twin = host.begin(&packed, &plan).map_err(problem)?;
+    let mut differences = Vec::new();
+    for (number, step) in plan.steps.iter().enumerate() {
+        twin.step(step).map_err(problem)?;
+        device.run_one(&plan, step).map_err(problem)?;
+        let mut relative: f64 = 0.0;
+        for (pointer, bytes, is_wide) in written(step, &plan) {
+            let right = twin.load(pointer, bytes).map_err(problem)?;
+            let found = device.read(&plan, pointer, bytes).map_err(problem)?;
+            relative = relative.max(difference(&found, right, is_wide));
+            device.write(&plan, pointer, right).map_err(problem)?;
+        }
+        differences.push(StepDifference { step: number, what: name_of(step), relative });
+    }
+    Ok(differences)
+}
+
+/// What a step writes into buffers: where, how many bytes, and whether they are f32.
+fn written(step: &Step, plan: &Plan) -> Vec<(Ptr, usize, bool)> {
+    let whole = |pointer: Ptr| match pointer {
+        Ptr::Work(buffer, 0) => Some((pointer, plan.buffers[buffer])),
+        _ => None,
+    };
+    match step {
+        Step::Clear { .. } => Vec::new(),
+        Step::Product(it) => whole(it.out).map(|(at, bytes)| (at, bytes, it.wide)).into_iter().collect(),
+        Step::Launch(launch) => {
+            let Arguments { fields, pointers, .. } = &launch.arguments;
+            let wide = |field: &str| field == "wide" || launch.kernel == "pooler";
+            fields
+                .iter()
+                .zip(pointers)
+                .filter(|(_, (access, _))| *access != Access::Read)
+                .filter_map(|(field, (_, pointer))| {
+                    whole(*pointer).map(|(at, bytes)| (at, bytes, wide(field)))
+                })
+                .collect()
+        }
+    }
+}
+
+/// Relative L2 difference. What the host has left as it was (not a number) is a row of padding, which nobody reads.
+fn difference(found: &[u8], right: &[u8], is_wide: bool) -> f64 {
+    let numbers = |bytes: &[u8]| -> Vec<f32> {
+        if !is_wide {
+            return singles(bytes);
+        }
+        bytes.chunks_exact(4).map(|raw| f32::from_ne_bytes([raw[0], raw[1], raw[2], raw[3]])).collect()
+    };
+    let (mut sum, mut norm) = (0.0, 0.0);
+    for (found, right) in numbers(found).into_iter().zip(numbers(right)).filter(|(_, right)| !right.is_nan())
+    {
+        if found.is_finite() != right.is_finite() {
+            return f64::INFINITY;
+        }
+        if right.is_finite() {
+            sum += f64::from(found - right).powi(2);
+            norm += f64::from(right).powi(2);
+        }
+    }
+    if sum == 0.0 { 0.0 } else { (sum / norm.max(f64::MIN_POSITIVE)).sqrt() }
+}
+
+/// Times the steps of one pass over sequences of these lengths, by kind; each is timed by itself, so that their sum is more than a
+/// pass takes.
+///
+/// # Errors
+/// As [`compare_steps`].
+pub fn time_steps(
+    subject: Subject<'_>,
+    sequences: &[Encoded],
+    rounds: usize,
+) -> Result<Vec<StepTime>, Problem> {
+    let mut device = CudaDevice::start(subject.ordinal, subject.config, subject.weights)?.device;
+    let mut sorted: Vec<&Encoded> = sequences.iter().collect();
+    sorted.sort_by_key(|sequence| std::cmp::Reverse(sequence.ids.len()));
+    let packed = pack(&sorted, Ask::Logits, false);
+    let plan = device.plan(packed.bucket).map_err(problem)?;
+    device.stage(&packed).map_err(problem)?;
+    let mut shortest = vec![f64::INFINITY; plan.steps.len()];
+    for _ in 0..=rounds {
+        let times = device.time_each(&plan).map_err(problem)?;
+        shortest.iter_mut().zip(times).for_each(|(least, time)| *least = least.min(time));
+    }
+    let mut kinds: Vec<StepTime> = Vec::new();
+    for (step, milliseconds) in plan.steps.iter().zip(shortest) {
+        let what = name_of(step);
+        match kinds.iter_mut().find(|kind| kind.what == what) {
+            Some(kind) => {
+                kind.steps += 1;
+                kind.milliseconds += milliseconds;
+            }
+            None => kinds.push(StepTime { what, steps: 1, milliseconds }),
+        }
+    }
+    Ok(kinds)
+}
+
+/// Asks the library of products for its GELU.
+///
+/// # Errors
+/// As [`compare_steps`].
+pub fn gelu_form(ordinal: usize) -> Result<GeluForm, Problem> {
+    let (from_erf, from_tanh) = gelu_differences(ordinal)?;
+    Ok(GeluForm { from_erf, from_tanh })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::f16;
+
+    fn halves(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|&value| f16::from_f32(value).to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn a_difference_is_relative_and_padding_does_not_count() {
+        let right = halves(&[3.0, 4.0, f32::NAN]);
+        assert_eq!(difference(&halves(&[3.0, 4.0, 7.0]), &right, false), 0.0);
+        let off = difference(&halves(&[3.0, 4.5, 0.0]), &right, false);
+        assert!((off - 0.1).abs() < 1e-6, "{off}");
+        assert_eq!(difference(&halves(&[3.0, f32::INFINITY, 0.0]), &right, false), f64::INFINITY);
+        let wide: Vec<u8> = [1.0_f32, 2.0].iter().flat_map(|value| value.to_ne_bytes()).collect();
+        assert_eq!(difference(&wide, &wide, true), 0.0);
+    }
+}

@@ -1,0 +1,230 @@
+//! Finding CUDA and its devices when the process runs: nothing of it is needed to build.
+
+use super::super::attention::DeviceLimits;
+use super::super::targets::{Capability, choose};
+use super::status::explained;
+use cudarc::driver::{result, sys};
+use groundline_types::{Code, Problem};
+
+/// A GPU, as it presents itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Its number, as in `cuda:0`.
+    pub ordinal: usize,
+    /// Such as `NVIDIA H200`.
+    pub name: String,
+    /// Such as 9 and 0.
+    pub compute_capability: (i32, i32),
+    /// All of its memory.
+    pub memory_bytes: u64,
+    /// The CUDA version of its driver, 13000 for 13.0.
+    pub driver_version: i32,
+    /// Which of the kernels' code it runs, such as `sm_90a`.
+    pub target: &'static str,
+}
+
+impl std::fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { ordinal, name, compute_capability: (major, minor), memory_bytes, driver_version, target } =
+            self;
+        let (gibibytes, cuda) = (memory_bytes >> 30, (driver_version / 1000, driver_version % 1000 / 10));
+        write!(
+            f,
+            "cuda:{ordinal} {name}, compute capability {major}.{minor}, {gibibytes} GiB, driver of CUDA {}.{}, kernels for \
+             {target}",
+            cuda.0, cuda.1
+        )
+    }
+}
+
+/// The libraries that are looked for, with names that they are known by.
+const DRIVER: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+const PRODUCTS: [&str; 2] = ["libcublasLt.so.13", "libcublasLt.so"];
+
+fn unavailable(message: String) -> Problem {
+    Problem::new(Code::DEVICE_UNAVAILABLE, message)
+}
+
+/// Why a library is missing: its names, where it was looked for, and what to do.
+fn missing(names: [&str; 2], path: Option<&str>, advice: &str) -> Problem {
+    let path = match path {
+        None | Some("") => "LD_LIBRARY_PATH is not set".to_owned(),
+        Some(path) => format!("LD_LIBRARY_PATH is {path}"),
+    };
+    let [first, second] = names;
+    unavailable(format!(
+        "CUDA cannot be used: neither {first} nor {second} was found by the dynamic linker ({path}); {advice}"
+    ))
+}
+
+/// Finds every GPU that this process may use, in the order of their numbers.
+///
+/// # Errors
+/// [`Code::DEVICE_UNAVAILABLE`] without a driver, without cublasLt, without a device; the message says which library was looked for, where,
+/// and what to do.
+pub fn look() -> Result<Vec<DeviceInfo>, Problem> {
+    let path = std::env::var("LD_LIBRARY_PATH").ok();
+    // SAFETY: loads and unloads a library of NVIDIA's, whose initialisers may run anywhere.
+    if !unsafe { sys::is_culib_present() } {
+        let advice =
+            "install NVIDIA's driver 580 or newer (in a container: start it with its GPUs), or use the CPU";
+        return Err(missing(DRIVER, path.as_deref(), advice));
+    }
+    // SAFETY: the same.
+    if !unsafe { cudarc::cublaslt::sys::is_culib_present() } {
+        let advice = "install CUDA 13's cuBLAS, or name the folder that has it in LD_LIBRARY_PATH (PyTorch brings it in \
+                      site-packages/nvidia/cu13/lib)";
+        return Err(missing(PRODUCTS, path.as_deref(), advice));
+    }
+    let failed =
+        |what: &str, error| unavailable(format!("CUDA cannot be used: {what}: {}", explained(error)));
+    result::init().map_err(|error| failed("its driver does not start", error))?;
+    let count =
+        result::device::get_count().map_err(|error| failed("its devices cannot be counted", error))?;
+    if count == 0 {
+        return Err(unavailable(
+            "CUDA is installed, and there is no GPU (CUDA_VISIBLE_DEVICES may hide it)".into(),
+        ));
+    }
+    let devices = (0..count as usize).map(|ordinal| describe(ordinal).map(|(_, info)| info));
+    devices.collect()
+}
+
+fn driver_version() -> i32 {
+    let mut version = 0;
+    // SAFETY: writes one integer.
+    let status = unsafe { sys::cuDriverGetVersion(&mut version) };
+    if status.result().is_ok() { version } else { 0 }
+}
+
+fn describe(ordinal: usize) -> Result<(sys::CUdevice, DeviceInfo), Problem> {
+    let failed = |error| {
+        unavailable(format!("the GPU cuda:{ordinal} cannot be asked what it is: {}", explained(error)))
+    };
+    let device = result::device::get(ordinal as i32).map_err(failed)?;
+    let compute_capability = capability(device).map_err(failed)?;
+    let driver_version = driver_version();
+    // One that is too old is listed too: choosing it says why it cannot be used.
+    let target = choose(compute_capability, driver_version).map_or("none", |target| target.name);
+    let info = DeviceInfo {
+        ordinal,
+        name: result::device::get_name(device).map_err(failed)?,
+        compute_capability,
+        // SAFETY: the device exists.
+        memory_bytes: unsafe { result::device::total_mem(device) }.map_err(failed)? as u64,
+        driver_version,
+        target,
+    };
+    Ok((device, info))
+}
+
+fn attribute(device: sys::CUdevice, attribute: sys::CUdevice_attribute) -> Result<i32, result::DriverError> {
+    // SAFETY: the device exists.
+    unsafe { result::device::get_attribute(device, attribute) }
+}
+
+fn capability(device: sys::CUdevice) -> Result<Capability, result::DriverError> {
+    use sys::CUdevice_attribute as Attribute;
+    Ok((
+        attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    ))
+}
+
+fn limits(device: sys::CUdevice) -> Result<DeviceLimits, result::DriverError> {
+    use sys::CUdevice_attribute as Attribute;
+    let number = |which| attribute(device, which).map(|number| number.max(0) as usize);
+    Ok(DeviceLimits {
+        block_shared_bytes: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        shared_bytes: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+        multiprocessors: number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+    })
+}
+
+/// A device with a context that is current on this thread, a stream, and the kernels.
+pub(super) struct Opened {
+    pub info: DeviceInfo,
+    pub limits: DeviceLimits,
+    pub stream: sys::CUstream,
+    pub module: sys::CUmodule,
+    device: sys::CUdevice,
+}
+
+impl Opened {
+    pub(super) fn open(ordinal: usize) -> Result<Self, Problem> {
+        let devices = look()?;
+        if ordinal >= devices.len() {
+            let count = devices.len();
+            return Err(unavailable(format!(
+                "there is no cuda:{ordinal}: {count} GPUs were found, from cuda:0 on"
+            )));
+        }
+        let (device, info) = describe(ordinal)?;
+        let code = choose(info.compute_capability, info.driver_version)?.code()?;
+        let failed = |error| unavailable(format!("{} cannot be used: {}", info.name, explained(error)));
+        let limits = limits(device).map_err(failed)?;
+        // SAFETY: the device exists; its context is made current before anything else is done with it, and the code is a whole
+        // CUBIN, or PTX that ends with a zero byte, as the compiler wrote it.
+        let (stream, module) = unsafe {
+            let context = result::primary_ctx::retain(device).map_err(failed)?;
+            result::ctx::set_current(context).map_err(failed)?;
+            let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed)?;
+            (stream, result::module::load_data(code.as_ptr().cast()).map_err(failed)?)
+        };
+        Ok(Self { limits, stream, module, device, info })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: opened in `open`; whatever used them is gone. Errors mean that the device is lost, and say nothing new.
+        unsafe {
+            let _ = result::module::unload(self.module);
+            let _ = result::stream::destroy(self.stream);
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_is_described_in_a_line() {
+        let info = DeviceInfo {
+            ordinal: 0,
+            name: "NVIDIA H200".to_owned(),
+            compute_capability: (9, 0),
+            memory_bytes: 150_000_000_000,
+            driver_version: 13_000,
+            target: "sm_90a",
+        };
+        let line =
+            "cuda:0 NVIDIA H200, compute capability 9.0, 139 GiB, driver of CUDA 13.0, kernels for sm_90a";
+        assert_eq!(info.to_string(), line);
+    }
+
+    #[test]
+    fn a_missing_library_is_named_with_the_places_and_what_to_do() {
+        let problem = missing(DRIVER, Some("/opt/a:/opt/b"), "install it");
+        assert_eq!(problem.code, Code::DEVICE_UNAVAILABLE);
+        assert_eq!(
+            problem.message,
+            "CUDA cannot be used: neither libcuda.so.1 nor libcuda.so was found by the dynamic linker (LD_LIBRARY_PATH is \
+             /opt/a:/opt/b); install it"
+        );
+        assert!(missing(PRODUCTS, None, "").message.contains("LD_LIBRARY_PATH is not set"));
+    }
+
+    #[test]
+    fn looking_for_devices_finds_some_or_says_why_there_are_none() {
+        match look() {
+            Ok(devices) => assert!(!devices.is_empty() && devices[0].ordinal == 0),
+            Err(problem) => {
+                assert_eq!(problem.code, Code::DEVICE_UNAVAILABLE);
+                assert!(problem.message.contains("CUDA"), "{problem}");
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Products of matrices through cublasLt. Which algorithm is best for a shape is asked once and kept: the library's search takes
+//! longer than a small product.
+
+use super::super::arguments::Ptr;
+use super::super::runner::Fault;
+use super::super::steps::Product;
+use super::memory::DeviceMemory;
+use super::status::fault_for_product;
+use cudarc::cublaslt::{result, sys};
+use cudarc::driver::sys::CUstream;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+
+/// Memory of the library's own, as it recommends for its fastest algorithms on Hopper.
+const WORKSPACE_BYTES: usize = 32 << 20;
+
+/// `CUBLAS_OP_T`, which these bindings do not have.
+const TRANSPOSED: i32 = 1;
+
+/// What an algorithm is chosen by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    rows: usize,
+    inputs: usize,
+    outputs: usize,
+    wide: bool,
+    has_bias: bool,
+    /// Through the library's own GELU: only to see which it is.
+    gelu: bool,
+}
+
+/// A kind of product, described to the library.
+struct Described {
+    operation: sys::cublasLtMatmulDesc_t,
+    /// `[outputs][inputs]`, which the library reads as `inputs` x `outputs`, and turns.
+    weight: sys::cublasLtMatrixLayout_t,
+    x: sys::cublasLtMatrixLayout_t,
+    out: sys::cublasLtMatrixLayout_t,
+    algorithm: sys::cublasLtMatmulAlgo_t,
+}
+
+impl Drop for Described {
+    fn drop(&mut self) {
+        // SAFETY: made in `describe`, and used by this alone.
+        unsafe {
+            for layout in [self.weight, self.x, self.out] {
+                let _ = result::destroy_matrix_layout(layout);
+            }
+            let _ = result::destroy_matmul_desc(self.operation);
+        }
+    }
+}
+
+/// The library, and what it has said.
+pub(super) struct Products {
+    described: BTreeMap<Kind, Described>,
+    workspace: DeviceMemory,
+    preference: sys::cublasLtMatmulPreference_t,
+    handle: sys::cublasLtHandle_t,
+    stream: CUstream,
+}
+
+fn fault(error: result::CublasError) -> Fault {
+    fault_for_product(error.0 as i32, format!("{:?}", error.0))
+}
+
+/// Sets an attribute of an operation.
+///
+/// # Safety
+/// `value` is of the type that the attribute has.
+unsafe fn set<T>(
+    operation: sys::cublasLtMatmulDesc_t,
+    attribute: sys::cublasLtMatmulDescAttributes_t,
+    value: &T,
+) -> Result<(), Fault> {
+    let pointer = std::ptr::from_ref(value).cast::<c_void>();
+    // SAFETY: the operation is alive, and the value as long as its type.
+    unsafe { result::set_matmul_desc_attribute(operation, attribute, pointer, size_of::<T>()) }.map_err(fault)
+}
+
+impl Products {
+    pub(super) fn new(stream: CUstream) -> Result<Self, Fault> {
+        let workspace = DeviceMemory::new(WORKSPACE_BYTES)?;
+        let handle = result::create_handle().map_err(fault)?;
+        let preference = result::create_matmul_pref().map_err(fault)?;
+        let attribute = sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
+        let bytes = std::ptr::from_ref(&WORKSPACE_BYTES).cast();
+        // SAFETY: the attribute is a `size_t`.
+        unsafe { result::set_matmul_pref_attribute(preference, attribute, bytes, size_of::<usize>()) }
+            .map_err(fault)?;
+        Ok(Self { described: BTreeMap::new(), workspace, preference, handle, stream })
+    }
+
+    pub(super) fn run(&mut self, product: &Product, address: &dyn Fn(Ptr) -> u64) -> Result<(), Fault> {
+        self.run_kind(product, address, false)
+    }
+
+    /// The same through the library's own GELU.
+    #[cfg(feature = "kernels-host")]
+    pub(super) fn run_with_gelu(
+        &mut self,
+        product: &Product,
+        address: &dyn Fn(Ptr) -> u64,
+    ) -> Result<(), Fault> {
+        self.run_kind(product, address, true)
+    }
+
+    fn run_kind(&mut self, product: &Product, address: &dyn Fn(Ptr) -> u64, gelu: bool) -> Result<(), Fault> {
+        let has_bias = product.bias != Ptr::Null;
+        let Product { rows, inputs, outputs, wide, .. } = *product;
+        let kind = Kind { rows, inputs, outputs, wide, has_bias, gelu };
+        if !self.described.contains_key(&kind) {
+            let described = self.describe(kind, address(product.bias))?;
+            self.described.insert(kind, described);
+        }
+        let described = &self.described[&kind];
+        if has_bias {
+            let attribute = sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER;
+            // SAFETY: the attribute is a pointer, which is as long as this.
+            unsafe { set(described.operation, attribute, &address(product.bias)) }?;
+        }
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        let out = address(product.out) as *mut c_void;
+        // SAFETY: the addresses lead into memory that the plan has made large enough for these shapes.
+        unsafe {
+            result::matmul(
+                self.handle,
+                described.operation,
+                std::ptr::from_ref(&one).cast(),
+                std::ptr::from_ref(&zero).cast(),
+                address(product.weight) as *const c_void,
+                described.weight,
+                address(product.x) as *const c_void,
+                described.x,
+                out,
+                described.out,
+                out,
+                described.out,
+                &described.algorithm,
+                self.workspace.address() as *mut c_void,
+                WORKSPACE_BYTES,
+                self.stream.cast(),
+            )
+        }
+        .map_err(fault)
+    }
+
+    /// Describes a kind of product, and asks for the best algorithm. Sums are in f32, and a bias is added to them before they are
+    /// rounded: exact. GELU is left to a kernel: the library's is the tanh form.
+    fn describe(&self, kind: Kind, bias: u64) -> Result<Described, Fault> {
+        use sys::cublasLtMatmulDescAttributes_t as Attribute;
+        use sys::cudaDataType_t as Type;
+        let number = if kind.wide { Type::CUDA_R_32F } else { Type::CUDA_R_16F };
+        let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+        let operation = result::create_matmul_desc(compute, Type::CUDA_R_32F).map_err(fault)?;
+        // SAFETY: each value has its attribute's type: operation, epilogue, pointer, type.
+        unsafe {
+            set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, &TRANSPOSED)?;
+            if kind.gelu {
+                let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_GELU as i32;
+                set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
+            } else if kind.has_bias {
+                let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_BIAS as i32;
+                set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
+                set(operation, Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias)?;
+                set(operation, Attribute::CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &(number as i32))?;
+            }
+        }
+        let (rows, inputs, outputs) = (kind.rows as u64, kind.inputs as u64, kind.outputs as u64);
+        let layout = |number, rows: u64, columns: u64| {
+            result::create_matrix_layout(number, rows, columns, rows as i64).map_err(fault)
+        };
+        let weight = layout(Type::CUDA_R_16F, inputs, outputs)?;
+        let x = layout(Type::CUDA_R_16F, inputs, rows)?;
+        let out = layout(number, outputs, rows)?;
+        // SAFETY: everything was just made.
+        let found = unsafe {
+            result::get_matmul_algo_heuristic(self.handle, operation, weight, x, out, out, self.preference)
+        };
+        let algorithm = found.map_err(fault)?.algo;
+        Ok(Described { operation, weight, x, out, algorithm })
+    }
+}
+
+impl Drop for Products {
+    fn drop(&mut self) {
+        self.described.clear();
+        // SAFETY: made in `new`; nothing that was described is left.
+        unsafe {
+            let _ = result::destroy_matmul_pref(self.preference);
+            let _ = result::destroy_handle(self.handle);
+        }
+    }
+}
