@@ -8,6 +8,7 @@ mod host;
 pub(crate) use gate::Options as GateOptions;
 pub(crate) use gate::run as gate;
 pub(crate) use host::Options as HostOptions;
+pub(crate) use host::library;
 pub(crate) use host::run as host;
 
 /// Why kernels are not in order.

@@ -10,6 +10,7 @@ mod bench_cluster;
 mod chaos;
 mod charts;
 mod codegen;
+mod gpu_check;
 mod kernels;
 mod nats_matrix;
 mod sim;
@@ -43,6 +44,8 @@ enum Command {
     Kernels(kernels::GateOptions),
     /// The GPU kernels on the CPU: against double precision under three schedules, whole models against golden logits, planted faults.
     KernelsHost(kernels::HostOptions),
+    /// A machine with a GPU: what is right and what is fast, in six minutes; everything is built and packed before.
+    GpuCheck(gpu_check::Options),
     /// Tests of the bus on every version of the NATS server that is supported.
     NatsMatrix(nats_matrix::Options),
     /// Whole clusters under faults, on a simulated network and clock; a seed that fails is named and can be replayed.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Charts => charts::check(&root).map_err(Into::into),
         Command::Kernels(options) => kernels::gate(&root, options).map_err(Into::into),
         Command::KernelsHost(options) => kernels::host(&root, options).map_err(Into::into),
+        Command::GpuCheck(options) => gpu_check::run(&root, options),
         Command::Codegen(options) => codegen::run(&root, options),
         Command::Sim(options) => sim::run(&root, options),
         Command::Chaos(options) => chaos::run(&root, options),

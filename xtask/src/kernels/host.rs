@@ -55,6 +55,22 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Trouble> {
     bench.check(options).map_err(Trouble::Kernels)
 }
 
+/// Compiles the kernels as a library of the host, without instructions that another machine may lack.
+pub(crate) fn library(root: &Path, library: &Path) -> anyhow::Result<()> {
+    let host = root.join("kernels/host");
+    let mut command = Command::new(compiler()?);
+    command.args(["-std=c++20", "-O2", "-ffp-contract=off", "-fno-strict-aliasing", "-fPIC", "-shared"]);
+    if cfg!(target_arch = "x86_64") {
+        command.args(["-mavx2", "-mfma", "-mf16c"]);
+    }
+    command.arg(host.join("dispatch.cpp")).arg(host.join("shim.cpp")).arg("-o").arg(library);
+    let output = command.output().context("cannot start the C++ compiler")?;
+    if !output.status.success() {
+        bail!("the kernels' host twins do not compile:\n{}", told(&output));
+    }
+    Ok(())
+}
+
 fn compiler() -> anyhow::Result<OsString> {
     let named = std::env::var_os("CXX");
     let mut candidates = named.into_iter().chain(COMPILERS.map(OsString::from));
