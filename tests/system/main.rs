@@ -10,6 +10,7 @@ mod clock;
 mod cluster;
 mod faults;
 mod jsonl;
+mod judge;
 mod large;
 mod models;
 mod overload;

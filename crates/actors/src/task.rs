@@ -60,6 +60,8 @@ pub enum TaskKind {
     Parse,
     /// Checks a response that is still being written.
     Stream,
+    /// Asks a judge.
+    Judge,
 }
 
 impl TaskKind {
@@ -91,6 +93,7 @@ impl TaskKind {
             TaskKind::Reload => "reload",
             TaskKind::Parse => "parse",
             TaskKind::Stream => "stream",
+            TaskKind::Judge => "judge",
         }
     }
 }

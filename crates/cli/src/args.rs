@@ -92,6 +92,9 @@ pub(crate) enum Command {
     /// Print every option with its default, or check a configuration file
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// See what the configured judge's backend can do
+    #[command(subcommand)]
+    Judge(JudgeCommand),
     #[cfg(feature = "cluster")]
     Serve(RoleArgs),
     /// Answer HTTP and gRPC, and let the workers of a cluster score
@@ -117,6 +120,20 @@ pub(crate) enum Command {
     #[cfg(not(feature = "cluster"))]
     #[command(hide = true, aliases = ["gateway", "coordinator", "worker", "doctor", "dead", "keys"])]
     Serve(LeftOut),
+}
+
+/// What to do with the judge.
+#[derive(Debug, Subcommand)]
+pub(crate) enum JudgeCommand {
+    /// Ask the backend a few tiny questions and say what it can do
+    ///
+    /// Set judge.base_url and judge.model first, in the configuration or as GROUNDLINE_JUDGE_BASE_URL and GROUNDLINE_JUDGE_MODEL.
+    /// Takes about five calls of some dozen tokens each.
+    Probe {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// A command that this build leaves out, with whatever was typed after it.

@@ -10,6 +10,7 @@ mod console;
 mod failure;
 mod input;
 mod interrupt;
+mod judge_command;
 mod methods_command;
 mod models_command;
 mod output;

@@ -2,12 +2,12 @@
 
 use crate::CoordinatorOptions;
 use crate::cascade::{StageOutcome, method_needs, polarity_of};
-use groundline_detectors::Need;
+use groundline_detectors::{Need, mark_hedges};
 use groundline_types::{
     CheckResult, Code, ModelFacts, ModelResult, Note, Outcome, PreparedCheck, Reason, Report, SCHEMA,
-    SentenceStatus, Timings, Usage, Verdict,
+    SentenceStatus, Timings, Usage, Verdict, VerdictReason,
 };
-use groundline_verdict::{Decision, decide_staged};
+use groundline_verdict::{Decision, decide_staged, decides};
 
 /// What a result holds besides its verdict.
 #[derive(Debug)]
@@ -29,6 +29,9 @@ pub(crate) fn assemble(
     context: Context,
 ) -> CheckResult {
     let StageOutcome { roles, skipped, notes: stage_notes } = context.stages;
+    for report in reports.iter_mut().filter(|report| decides(report.method)) {
+        mark_hedges(check, report);
+    }
     let mut decision = decide_staged(check, &reports, &roles, &options.verdict);
     if context.is_foreign {
         doubt_foreign(&decision, &mut reports);
@@ -84,14 +87,19 @@ fn doubt_foreign(decision: &Decision, reports: &mut [Report]) {
         Reason::new(Code::LANGUAGE_MISMATCH, "the sources seem to be in another language than the response");
     let doubted = |index: usize| {
         decision.sentences.get(index).is_some_and(|sentence| {
-            sentence.status == SentenceStatus::Scored && sentence.verdict != Some(Verdict::Supported)
+            sentence.status == SentenceStatus::Scored
+                && sentence.verdict != Some(Verdict::Supported)
+                && sentence.reason != VerdictReason::Judge
         })
     };
     if !(0..decision.sentences.len()).any(doubted) {
         return;
     }
-    // What only compares with other answers never saw the sources.
-    let of_sources = |report: &&mut Report| method_needs(report.method).contains(&Need::Source);
+    // What only compares with other answers never saw the sources; a judge reads many languages.
+    let of_sources = |report: &&mut Report| {
+        let needs = method_needs(report.method);
+        needs.contains(&Need::Source) && !needs.contains(&Need::Judge)
+    };
     for report in reports.iter_mut().filter(of_sources) {
         for (index, finding) in report.claims.iter_mut().enumerate().filter(|(index, _)| doubted(*index)) {
             *finding = Outcome::Failed(reason.clone());

@@ -8,10 +8,10 @@
 
 use groundline_detectors::{Need, method, resolve};
 use groundline_types::{
-    CascadePolicy, CheckRequest, Code, GreyZone, MethodResult, MethodStatus, Note, Polarity, PolicyChoice,
-    Problem, Report, nearest_name,
+    CascadePolicy, CheckRequest, Code, EarlierFindings, GreyZone, MethodResult, MethodStatus, Note, Polarity,
+    PolicyChoice, Problem, Report, nearest_name,
 };
-use groundline_verdict::{Roles, decides};
+use groundline_verdict::{Roles, decides, escalates};
 use std::collections::BTreeMap;
 
 /// The methods of a check by stage.
@@ -129,6 +129,11 @@ impl Plan {
     }
 }
 
+/// Whether a method that a request may come to needs this; false where the request is refused anyway.
+pub(crate) fn needs(request: &CheckRequest, policies: &BTreeMap<String, CascadePolicy>, need: Need) -> bool {
+    Plan::of(request, policies).is_ok_and(|plan| plan.needs(need))
+}
+
 /// Which way a method's number points.
 pub(crate) fn polarity_of(name: &str) -> Polarity {
     method(name).map_or(Polarity::HigherIsSupported, |info| info.polarity)
@@ -192,10 +197,7 @@ impl Stages {
     /// Whether the methods of the grey zone are to begin, now that the first stage has reported. It is decided once.
     pub(crate) fn decide_grey(&mut self, reports: &[&Report]) -> bool {
         let (Some((_, zone)), None) = (&self.plan.grey, self.zone) else { return false };
-        // In the order of the registry, which is that of deciding.
-        let deciding =
-            reports.iter().find(|report| decides(report.method) && self.plan.always.contains(&report.method));
-        let supports = deciding.into_iter().flat_map(|report| &report.claims);
+        let supports = self.deciding(reports).into_iter().flat_map(|report| &report.claims);
         let supports = supports.filter_map(|outcome| outcome.scored()?.support);
         let count = |in_zone: InZone, support: groundline_types::Probability| InZone {
             grey: in_zone.grey + usize::from(zone.holds(support.get())),
@@ -204,6 +206,27 @@ impl Stages {
         let in_zone = supports.fold(InZone { grey: 0, scored: 0 }, count);
         self.zone = Some(in_zone);
         in_zone.grey > 0
+    }
+
+    /// The report that decides in the first stage: in the order of the registry, which is that of deciding.
+    fn deciding<'a>(&self, reports: &[&'a Report]) -> Option<&'a Report> {
+        let decides = |report: &&&Report| decides(report.method) && self.plan.always.contains(&report.method);
+        reports.iter().find(decides).copied()
+    }
+
+    /// What the first stage found, for the methods of the grey zone.
+    pub(crate) fn earlier(&self, reports: &[&Report]) -> EarlierFindings {
+        let (Some((_, zone)), Some(report)) = (&self.plan.grey, self.deciding(reports)) else {
+            return EarlierFindings::default();
+        };
+        let support_probabilities: Vec<_> = report
+            .claims
+            .iter()
+            .map(|outcome| outcome.scored().and_then(|finding| finding.support))
+            .collect();
+        let is_grey =
+            support_probabilities.iter().map(|support| support.is_some_and(|p| zone.holds(p.get())));
+        EarlierFindings { is_grey: is_grey.collect(), support_probabilities }
     }
 
     /// What to tell.
@@ -216,6 +239,7 @@ impl Stages {
             let found = format!("{grey} of {scored} scored sentences have {range}");
             if grey > 0 {
                 outcome.roles.fallback = always.iter().find(|method| decides(method)).copied();
+                outcome.roles.escalation = methods.iter().find(|method| escalates(method)).copied();
                 outcome.note(format!("{name}: {found}, so {} ran", methods.join(", ")));
             } else {
                 outcome.note(format!("{name}: {found}, so {} did not run", methods.join(", ")));

@@ -1,6 +1,8 @@
 //! One response: a pure machine, and the actor around it.
 
 mod actor;
+mod asking;
+mod drawing;
 mod machine;
 mod message;
 mod observed;

@@ -15,6 +15,7 @@ use groundline_actors::{
     ChildSpec, Handle, HealthBoard, RestartPolicy, Strategy, Supervisor, SupervisorMessage, SupervisorSpec,
 };
 use groundline_bus::{Incarnation, JobBus, SubjectToken};
+use groundline_judge::Judge;
 use groundline_telemetry::Parent;
 use groundline_types::{CheckRequest, CheckResult, Code, ModelFacts, Problem, Reason};
 use ractor::ActorRef;
@@ -61,6 +62,19 @@ impl Coordinator {
         facts: ModelFacts,
         options: CoordinatorOptions,
     ) -> Result<Self, Problem> {
+        Self::start_with_judge(bus, facts, options, None).await
+    }
+
+    /// The same with a judge for the methods that need one. The judge's own limits hold for all checks together.
+    ///
+    /// # Errors
+    /// As [`Coordinator::start`].
+    pub async fn start_with_judge<B: JobBus>(
+        bus: B,
+        facts: ModelFacts,
+        options: CoordinatorOptions,
+        judge: Option<Judge>,
+    ) -> Result<Self, Problem> {
         options.detectors.validate()?;
         validate_policies(&options.policies)?;
         let health = HealthBoard::default();
@@ -89,6 +103,7 @@ impl Coordinator {
             facts,
             cache: Arc::new(ScoreCache::new(options.cache_bytes)),
             options,
+            judge,
             router: router.clone(),
             dispatch: dispatch.clone(),
             fleet: fleet.subscribe(),

@@ -18,7 +18,7 @@ pub struct CheckObserver {
 pub struct Progress {
     /// What it is doing.
     pub stage: Stage,
-    /// Pairs and texts that its methods will ask for, each method's counted by itself. 0 until the stage is
+    /// Pairs, texts and questions that its methods will ask for, each method's counted by itself. 0 until the stage is
     /// [`Stage::Scoring`]; may grow where later work depends on scores.
     pub planned_items: usize,
     /// How many of them have an outcome.

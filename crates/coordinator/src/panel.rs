@@ -1,12 +1,15 @@
 //! The detectors of one check, asked together.
 //!
 //! Methods ask for equal work: SummaC and entailment read the same pairs. Their rounds run in step, so equal work meets in one
-//! round and is done once.
+//! round and is done once. Questions to a judge come when no work is left to ask for: they take seconds, and models must not wait
+//! for them.
 
 use crate::cascade::{StageOutcome, Stages};
 use crate::key::{Key, KeyMaker};
 use groundline_detectors::{Detector, Next};
-use groundline_types::{Head, ModelFacts, Outcome, PreparedCheck, Reason, Report, Score, Work};
+use groundline_types::{
+    Answered, Head, ModelFacts, Outcome, PreparedCheck, Question, Reason, Report, Score, Work,
+};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -14,7 +17,16 @@ use std::sync::Arc;
 /// Bytes of text for one token, about, for languages in Latin script. For sizes of jobs and turns, not for any limit.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// What the detectors want in one round, each piece of work once.
+/// What the detectors want in one round.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    /// Work for engines.
+    Round(Round),
+    /// Answers of a judge, in the members' order.
+    Questions(Vec<Question>),
+}
+
+/// Work of one round, each piece once.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
     pub(crate) work: Vec<Work>,
@@ -28,6 +40,10 @@ struct Member {
     detector: Box<dyn Detector>,
     /// Places in the round of what it asked for, in its order.
     asked: Vec<usize>,
+    /// What it wants to ask a judge, until that is asked.
+    questions: Vec<Question>,
+    /// How many of its questions are being asked.
+    asking: usize,
     report: Option<Report>,
 }
 
@@ -59,27 +75,50 @@ impl Panel {
         self.members.iter().map(|member| member.detector.planned_items()).sum()
     }
 
+    /// Questions that the detectors, once started, ask a judge in all.
+    pub(crate) fn planned_questions(&self) -> usize {
+        self.members.iter().map(|member| member.detector.planned_questions()).sum()
+    }
+
     /// The first round; `None`: nothing is to be scored.
-    pub(crate) fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Option<Round> {
+    pub(crate) fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Option<Wanted> {
         self.ground = Some((Arc::clone(check), facts.clone()));
         let next = self.members.iter_mut().map(|member| member.detector.start(check, facts)).collect();
         self.merge(next)
     }
 
     /// The next round, given the last one's outcomes in its order; `None`: the detectors are done.
-    pub(crate) fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Option<Round> {
-        let next = self.members.iter_mut().map(|member| match member.report.take() {
-            Some(report) => Next::Done(report),
-            None => member.resume(outcomes),
-        });
-        let next = next.collect();
+    pub(crate) fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Option<Wanted> {
+        let next =
+            self.members.iter_mut().map(|member| member.wake(|member| member.resume(outcomes))).collect();
+        self.merge(next)
+    }
+
+    /// The next round, given the answers to the last one's questions in its order; `None`: the detectors are done.
+    pub(crate) fn hear(&mut self, answers: &[Answered]) -> Option<Wanted> {
+        let mut rest = answers;
+        let next =
+            self.members.iter_mut().map(|member| member.wake(|member| member.hear(&mut rest))).collect();
         self.merge(next)
     }
 
     /// Gives the detectors a round's outcomes, and fails with `reason` whatever they still ask for, also those of a later stage.
     pub(crate) fn fail_rest(&mut self, outcomes: &[Outcome<Score>], reason: &Reason) {
-        for member in self.members.iter_mut().filter(|member| member.report.is_none()) {
-            let next = member.resume(outcomes);
+        let next =
+            self.members.iter_mut().map(|member| member.wake(|member| member.resume(outcomes))).collect();
+        self.fail_all(next, reason);
+    }
+
+    /// The same for a round of questions.
+    pub(crate) fn fail_unheard(&mut self, answers: &[Answered], reason: &Reason) {
+        let mut rest = answers;
+        let next =
+            self.members.iter_mut().map(|member| member.wake(|member| member.hear(&mut rest))).collect();
+        self.fail_all(next, reason);
+    }
+
+    fn fail_all(&mut self, next: Vec<Next>, reason: &Reason) {
+        for (member, next) in self.members.iter_mut().zip(next) {
             member.fail(next, reason);
         }
         let began = self.members.len();
@@ -94,15 +133,23 @@ impl Panel {
         (reports, self.stages.into_outcome())
     }
 
-    fn merge(&mut self, next: Vec<Next>) -> Option<Round> {
+    fn merge(&mut self, next: Vec<Next>) -> Option<Wanted> {
         let mut merger = Merger::default();
         self.place(0, next, &mut merger);
-        if merger.round.work.is_empty() {
+        if merger.round.work.is_empty() && !self.has_questions() {
             let began = self.members.len();
             let next = self.join_later();
             self.place(began, next, &mut merger);
         }
-        (!merger.round.work.is_empty()).then_some(merger.round)
+        if !merger.round.work.is_empty() {
+            return Some(Wanted::Round(merger.round));
+        }
+        let questions = self.members.iter_mut().flat_map(Member::ask).collect::<Vec<_>>();
+        (!questions.is_empty()).then_some(Wanted::Questions(questions))
+    }
+
+    fn has_questions(&self) -> bool {
+        self.members.iter().any(|member| !member.questions.is_empty())
     }
 
     /// Starts the detectors of the later stage where all others have reported and it is due.
@@ -111,7 +158,11 @@ impl Panel {
         let (true, Some((check, facts))) = (self.stages.decide_grey(&reports), &self.ground) else {
             return Vec::new();
         };
+        let earlier = Arc::new(self.stages.earlier(&reports));
         let mut joined = self.later.drain(..).map(Member::new).collect::<Vec<_>>();
+        for member in &mut joined {
+            member.detector.begin_after(&earlier);
+        }
         let next = joined.iter_mut().map(|member| member.detector.start(check, facts)).collect();
         self.members.append(&mut joined);
         next
@@ -125,6 +176,7 @@ impl Panel {
                 Next::Work(work) => {
                     member.asked = work.into_iter().map(|work| merger.place(work, &mut self.keys)).collect();
                 }
+                Next::Ask(questions) => member.questions = questions,
             }
         }
     }
@@ -132,7 +184,32 @@ impl Panel {
 
 impl Member {
     fn new(detector: Box<dyn Detector>) -> Self {
-        Self { detector, asked: Vec::new(), report: None }
+        Self { detector, asked: Vec::new(), questions: Vec::new(), asking: 0, report: None }
+    }
+
+    /// What it wants next: what it wanted before, where that was not looked after yet.
+    fn wake(&mut self, wake: impl FnOnce(&mut Self) -> Next) -> Next {
+        if let Some(report) = self.report.take() {
+            return Next::Done(report);
+        }
+        match self.questions.is_empty() {
+            true => wake(self),
+            false => Next::Ask(std::mem::take(&mut self.questions)),
+        }
+    }
+
+    /// Its questions, which are asked now.
+    fn ask(&mut self) -> Vec<Question> {
+        let questions = std::mem::take(&mut self.questions);
+        self.asking = questions.len();
+        questions
+    }
+
+    /// Takes its answers from the front of `rest`.
+    fn hear(&mut self, rest: &mut &[Answered]) -> Next {
+        let (mine, others) = rest.split_at(std::mem::take(&mut self.asking).min(rest.len()));
+        *rest = others;
+        self.detector.hear(mine)
     }
 
     /// Fails whatever the detector asks for until it is done.
@@ -142,6 +219,9 @@ impl Member {
                 Next::Done(report) => break Some(report),
                 Next::Work(work) => {
                     next = self.detector.resume(&vec![Outcome::Failed(reason.clone()); work.len()]);
+                }
+                Next::Ask(questions) => {
+                    next = self.detector.hear(&vec![Answered::failed(reason.clone()); questions.len()]);
                 }
             }
         };

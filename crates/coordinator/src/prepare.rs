@@ -11,6 +11,7 @@ use groundline_bus::SubjectToken;
 use groundline_claims::{SplitOptions, split_response, split_source};
 use groundline_detectors::{Need, create};
 use groundline_evidence::{SourceText, prepare_source};
+use groundline_judge::{Judge, same_family_warning};
 use groundline_types::{
     CheckRequest, Claim, Code, CountTokens, Derived, ModelFacts, Note, PreparedCheck, PreparedSource,
     Problem, Reason,
@@ -95,9 +96,11 @@ pub(crate) fn prepare(
     model: &ModelFacts,
     tenant: &SubjectToken,
     options: &CoordinatorOptions,
+    judge: Option<&Judge>,
 ) -> Result<Prepared, Problem> {
     let request = Arc::clone(&asked.request);
     let mut plan = Plan::of(&request, &options.policies)?;
+    refuse_without_judge(&plan, &request, judge)?;
     if asked.part.as_ref().is_some_and(|part| part.first_stage_alone) {
         plan = plan.first_alone();
     }
@@ -115,6 +118,7 @@ pub(crate) fn prepare(
     refuse_without_input(&plan, &sources, &samples)?;
     let is_foreign = language::is_foreign(asked.sample_text(), sources.iter().map(|source| &*source.text));
     notes.extend(request_notes(&request, is_foreign, plan.needs(Need::Samples)));
+    notes.extend(judge.filter(|_| plan.needs(Need::Judge)).and_then(|judge| family_note(&request, judge)));
     let check = Arc::new(PreparedCheck {
         request,
         claims,
@@ -133,6 +137,29 @@ fn panel(plan: Plan, keys: KeyMaker, options: &CoordinatorOptions) -> Panel {
     };
     let (first, later) = (detectors(plan.first()), detectors(plan.later()));
     Panel::new(first, keys).with_stages(Stages::new(plan), later)
+}
+
+/// Refuses what only a judge can do where there is none: a method, also one that the policy may ask later, or drawing samples.
+fn refuse_without_judge(plan: &Plan, request: &CheckRequest, judge: Option<&Judge>) -> Result<(), Problem> {
+    if judge.is_some() {
+        return Ok(());
+    }
+    let asks = |name: &&'static str| method_needs(name).contains(&Need::Judge);
+    let what = match plan.first().into_iter().chain(plan.later()).find(asks) {
+        Some(method) => format!("method `{method}`"),
+        None if request.draw_samples && request.samples.is_empty() && plan.needs(Need::Samples) => {
+            "`draw_samples`".to_owned()
+        }
+        None => return Ok(()),
+    };
+    let message = format!("{what} needs a judge, and none is configured; set judge.base_url and judge.model");
+    Err(Problem::new(Code::JUDGE_MISSING, message))
+}
+
+/// The warning of a judge that is of the generator's family.
+fn family_note(request: &CheckRequest, judge: &Judge) -> Option<Note> {
+    let warning = same_family_warning(&judge.options().model, request.generator.as_deref()?)?;
+    Some(Note { code: warning.code, message: warning.message, location: Some("generator".to_owned()) })
 }
 
 /// Refuses a check none of whose methods could say anything: each abstains without what it needs, and one that all abstain from is
@@ -172,9 +199,10 @@ fn request_notes(request: &CheckRequest, is_foreign: bool, reads_samples: bool) 
                        sentences that are not supported are left unchecked";
         notes.push(Note { code: Code::LANGUAGE_MISMATCH, message: message.to_owned(), location: None });
     }
-    if !request.samples.is_empty() && !reads_samples {
+    let unused = [("samples", !request.samples.is_empty()), ("draw_samples", request.draw_samples)];
+    for (field, _) in unused.into_iter().filter(|(_, given)| *given && !reads_samples) {
         let message = "samples are not used by the methods asked".to_owned();
-        notes.push(Note { code: Code::INVALID_FIELD, message, location: Some("samples".to_owned()) });
+        notes.push(Note { code: Code::INVALID_FIELD, message, location: Some(field.to_owned()) });
     }
     notes
 }

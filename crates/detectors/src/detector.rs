@@ -1,6 +1,8 @@
 //! What every detection method is.
 
-use groundline_types::{ModelFacts, Outcome, PreparedCheck, Report, Score, Work};
+use groundline_types::{
+    Answered, EarlierFindings, ModelFacts, Outcome, PreparedCheck, Question, Report, Score, Work,
+};
 use std::sync::Arc;
 
 /// What a detector wants next.
@@ -12,6 +14,8 @@ use std::sync::Arc;
 pub enum Next {
     /// Answers to this work, in this order. Never empty.
     Work(Vec<Work>),
+    /// A judge's answers to these questions, in this order. Never empty.
+    Ask(Vec<Question>),
     /// Nothing: this is what it found.
     Done(Report),
 }
@@ -24,6 +28,11 @@ pub trait Detector: Send + std::fmt::Debug {
     /// The method's name, as in a request's `methods`.
     fn name(&self) -> &'static str;
 
+    /// What an earlier stage found, told before [`Detector::start`] to a method that begins because of it. Most have no use for it.
+    fn begin_after(&mut self, earlier: &Arc<EarlierFindings>) {
+        let _ = earlier;
+    }
+
     /// Starts on a check, forgetting any earlier one. A check without anything to score is [`Next::Done`] at once.
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next;
 
@@ -34,4 +43,16 @@ pub trait Detector: Send + std::fmt::Debug {
 
     /// Takes the outcomes of the work last asked for, in its order. Missing ones count as failed, surplus ones are ignored.
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next;
+
+    /// Takes the answers to the questions last asked, in their order; otherwise as [`Detector::resume`]. Never called where nothing
+    /// was asked.
+    fn hear(&mut self, answers: &[Answered]) -> Next {
+        let _ = answers;
+        self.resume(&[])
+    }
+
+    /// Questions to a judge that it asks in all on the check it was started on.
+    fn planned_questions(&self) -> usize {
+        0
+    }
 }

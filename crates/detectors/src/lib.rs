@@ -18,6 +18,9 @@ mod answers;
 mod detector;
 mod entailment;
 mod features;
+mod hedges;
+mod judge;
+mod judged;
 mod layout;
 mod notation;
 mod numeric;
@@ -33,5 +36,6 @@ mod tally;
 mod testing;
 
 pub use detector::{Detector, Next};
-pub use options::{DetectorOptions, SelfcheckOptions, SummacOperator, SummacOptions};
+pub use hedges::mark_hedges;
+pub use options::{DetectorOptions, JudgeMethodOptions, SelfcheckOptions, SummacOperator, SummacOptions};
 pub use registry::{MethodInfo, Need, create, method, methods, methods_table, resolve};

@@ -25,6 +25,8 @@ pub struct DetectorOptions {
     pub summac: SummacOptions,
     /// Settings of the methods that compare with samples.
     pub selfcheck: SelfcheckOptions,
+    /// Settings of the method that asks a judge for verdicts.
+    pub judge: JudgeMethodOptions,
 }
 
 impl Default for DetectorOptions {
@@ -36,7 +38,48 @@ impl Default for DetectorOptions {
             contradiction_threshold: 0.5,
             summac: SummacOptions::default(),
             selfcheck: SelfcheckOptions::default(),
+            judge: JudgeMethodOptions::default(),
         }
+    }
+}
+
+/// Settings of the method `judge`. Where the judge is and what it may cost is set elsewhere: a detector knows no endpoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JudgeMethodOptions {
+    /// Bytes of sources that are shown with one claim, at least 256 (default 12,000, about 3,000 tokens). Sources that are longer
+    /// together are shown in the windows nearest to the claim, and a note says so.
+    pub passage_bytes: usize,
+    /// How probable the judge's verdict counts as where it tells no probabilities, 0.5 to 1 (default 0.9); the rest is shared by the
+    /// other two.
+    pub verdict_probability: f32,
+}
+
+impl Default for JudgeMethodOptions {
+    fn default() -> Self {
+        Self { passage_bytes: 12_000, verdict_probability: 0.9 }
+    }
+}
+
+/// Fewest bytes of sources to show: less than a sentence tells a judge nothing.
+const MIN_PASSAGE_BYTES: usize = 256;
+
+impl JudgeMethodOptions {
+    fn validate(&self) -> Result<(), Problem> {
+        let refuse = |what: String| Err(Problem::new(Code::INVALID_CONFIG, what));
+        if self.passage_bytes < MIN_PASSAGE_BYTES {
+            let bytes = self.passage_bytes;
+            return refuse(format!(
+                "judge.passage_bytes is {bytes}, it must be at least {MIN_PASSAGE_BYTES}"
+            ));
+        }
+        let probability = self.verdict_probability;
+        if !(0.5..=1.0).contains(&probability) {
+            return refuse(format!(
+                "judge.verdict_probability is {probability}, it must be between 0.5 and 1"
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -154,7 +197,8 @@ impl DetectorOptions {
                     .to_owned(),
             );
         }
-        self.selfcheck.validate()
+        self.selfcheck.validate()?;
+        self.judge.validate()
     }
 
     /// Pairs of the (claim, source sentence) grid in a round. Half a round, the same for all methods that walk the grid: the

@@ -3,8 +3,9 @@
 mod table;
 
 use crate::entailment::Entailment;
+use crate::judge::JudgeVerdicts;
 use crate::numeric::Numeric;
-use crate::selfcheck::{SelfcheckNgram, SelfcheckNli, SelfcheckOverlap};
+use crate::selfcheck::{SelfcheckNgram, SelfcheckNli, SelfcheckOverlap, SelfcheckPrompt};
 use crate::summac::Summac;
 use crate::summac_conv::SummacConv;
 use crate::support::Support;
@@ -136,6 +137,8 @@ pub fn create(method: &str, options: &DetectorOptions) -> Option<Box<dyn Detecto
         "selfcheck_nli" => Box::new(SelfcheckNli::new(options)),
         "selfcheck_ngram" => Box::new(SelfcheckNgram::new(options)),
         "selfcheck_overlap" => Box::new(SelfcheckOverlap::new(options)),
+        "selfcheck_prompt" => Box::new(SelfcheckPrompt::new(options)),
+        "judge" => Box::new(JudgeVerdicts::new(options)),
         _ => return None,
     })
 }

@@ -2,8 +2,9 @@
 
 use crate::{Detector, Next};
 use groundline_types::{
-    CheckRequest, Claim, ClaimKind, CountTokens, EvidenceSentence, EvidenceWindow, ModelFacts, ModelId,
-    NliLabels, Outcome, PreparedCheck, PreparedSource, Report, Score, Span, Work,
+    Answer, Answered, CheckRequest, Claim, ClaimKind, CountTokens, EvidenceSentence, EvidenceWindow,
+    JudgeCost, ModelFacts, ModelId, NliLabels, Outcome, PreparedCheck, PreparedSource, Question, Report,
+    Score, Span, Work,
 };
 use std::sync::Arc;
 
@@ -158,8 +159,37 @@ pub(crate) fn run(
                 rounds.push(work);
                 next = detector.resume(&outcomes);
             }
+            Next::Ask(_) => panic!("{} asks a judge", detector.name()),
         }
     }
+}
+
+/// Runs a detector that asks a judge to its end; gives its report and the questions of each round.
+pub(crate) fn run_judged(
+    detector: &mut dyn Detector,
+    check: &Arc<PreparedCheck>,
+    mut answer: impl FnMut(&Question) -> Answered,
+) -> (Report, Vec<Vec<Question>>) {
+    let mut rounds = Vec::new();
+    let mut next = detector.start(check, &facts());
+    loop {
+        match next {
+            Next::Done(report) => return (report, rounds),
+            Next::Ask(questions) => {
+                assert!(!questions.is_empty(), "an empty round would never end");
+                let answers: Vec<_> = questions.iter().map(&mut answer).collect();
+                rounds.push(questions);
+                next = detector.hear(&answers);
+            }
+            Next::Work(_) => panic!("{} asks for work", detector.name()),
+        }
+    }
+}
+
+/// An answer of a judge that took one call.
+pub(crate) fn judged(outcome: Outcome<Answer>) -> Answered {
+    let cost = JudgeCost { calls: 1, input_tokens: 100, output_tokens: 10, money: 0.5, cache_hits: 0 };
+    Answered { outcome, cost }
 }
 
 /// Answers with `nli` for pairs and with [`embedding`] for texts.

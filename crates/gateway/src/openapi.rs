@@ -31,6 +31,12 @@ pub(crate) struct CheckRequestSchema {
     history_is_evidence: Option<bool>,
     /// Other answers of the same model to the same prompt.
     samples: Option<Vec<String>>,
+    /// Draw samples from the judge's endpoint where there are none and a method needs some. Needs `question`.
+    #[schema(default = false)]
+    draw_samples: Option<bool>,
+    /// Name of the model that wrote the response: a judge of its family is warned of.
+    #[schema(max_length = 256)]
+    generator: Option<String>,
     /// Names of methods; `default` stands for several.
     #[schema(default = json!(["default"]))]
     methods: Option<Vec<String>>,

@@ -172,7 +172,10 @@ pub(crate) fn status_of(code: Code) -> StatusCode {
         | Code::NO_CHECKABLE_CLAIM
         | Code::CLAIM_TOO_LONG
         | Code::TEXT_TOO_LONG
-        | Code::HEAD_MISSING => StatusCode::UNPROCESSABLE_ENTITY,
+        | Code::HEAD_MISSING
+        | Code::JUDGE_MISSING
+        | Code::JUDGE_NOTHING_TO_JUDGE
+        | Code::JUDGE_TEXT_TOO_LONG => StatusCode::UNPROCESSABLE_ENTITY,
         Code::TOO_LARGE | Code::JOB_TOO_LARGE => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UNAUTHENTICATED => StatusCode::UNAUTHORIZED,
         Code::FORBIDDEN => StatusCode::FORBIDDEN,
@@ -181,8 +184,12 @@ pub(crate) fn status_of(code: Code) -> StatusCode {
         | Code::GATEWAY_OVERLOADED
         | Code::DRAINING
         | Code::BUS_UNAVAILABLE
+        | Code::JUDGE_UNAVAILABLE
+        | Code::JUDGE_LIMITED
+        | Code::JUDGE_BUDGET
+        | Code::JUDGE_BREAKER_OPEN
         | Code::MODEL_NOT_FOUND => StatusCode::SERVICE_UNAVAILABLE,
-        Code::DEADLINE => StatusCode::GATEWAY_TIMEOUT,
+        Code::DEADLINE | Code::JUDGE_DEADLINE => StatusCode::GATEWAY_TIMEOUT,
         Code::NOT_FOUND => StatusCode::NOT_FOUND,
         Code::UNSUPPORTED_MEDIA => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Code::BODY_TIMEOUT => StatusCode::REQUEST_TIMEOUT,

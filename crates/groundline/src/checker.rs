@@ -6,6 +6,7 @@ pub use stream::StreamEvents;
 
 use crate::any_bus::AnyBus;
 use crate::fingerprint::config_hash;
+use crate::judge::judge_of;
 #[cfg(feature = "cluster")]
 use crate::models::read_model_facts;
 use crate::readiness::{NotReady, Remark, not_ready, remarks};
@@ -18,6 +19,7 @@ use groundline_bus::NatsBus;
 use groundline_bus::{JobBus, MemoryBus, MemoryBusOptions, SubjectToken};
 use groundline_coordinator::{CheckObserver, Coordinator};
 use groundline_inference::Engine;
+use groundline_judge::Judge;
 #[cfg(feature = "cluster")]
 use groundline_types::Code;
 use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem};
@@ -50,6 +52,7 @@ struct Inner {
     config: Config,
     config_hash: String,
     workers: Workers,
+    judge: Option<Judge>,
     parts: OnceCell<Parts>,
 }
 
@@ -135,7 +138,8 @@ impl Checker {
         config: Config,
     ) -> Result<Self, Problem> {
         let config_hash = config_hash(&config, &facts)?;
-        let inner = Inner { facts, engine_name, config, config_hash, workers, parts: OnceCell::new() };
+        let judge = judge_of(&config)?;
+        let inner = Inner { facts, engine_name, config, config_hash, workers, judge, parts: OnceCell::new() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -309,7 +313,7 @@ impl Inner {
 
     async fn start_coordinator<B: JobBus>(&self, bus: B) -> Result<Coordinator, Problem> {
         let options = self.config.coordinator_options(&self.config_hash, &self.engine_name);
-        Coordinator::start(bus, self.facts.clone(), options).await
+        Coordinator::start_with_judge(bus, self.facts.clone(), options, self.judge.clone()).await
     }
 }
 

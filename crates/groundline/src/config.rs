@@ -14,16 +14,17 @@ pub use gateway::{
     GatewayAdmissionConfig, GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig,
     GatewayTlsConfig,
 };
-pub use inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS};
+pub use inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS};
 pub use layers::ConfigLayers;
 pub use limits::LimitsConfig;
 pub use render::default_toml;
 
 use groundline_bus::NatsOptions;
 use groundline_coordinator::{CoordinatorOptions, validate_policies};
-use groundline_detectors::DetectorOptions;
+use groundline_detectors::{DetectorOptions, Need, methods};
 use groundline_inference::DeviceChoice;
 use groundline_inference::cpu::Isa;
+use groundline_judge::JudgeOptions;
 use groundline_telemetry::TelemetryOptions;
 use groundline_types::{CascadePolicy, Code, OffsetUnit, Problem};
 use groundline_verdict::VerdictPolicy;
@@ -52,6 +53,8 @@ pub struct Config {
     pub policies: BTreeMap<String, CascadePolicy>,
     /// How results become rewards.
     pub reward: RewardProfile,
+    /// The language model that methods may ask.
+    pub judge: JudgeOptions,
     /// The pair-score cache.
     pub cache: CacheConfig,
     /// The part that takes a response from text to verdict.
@@ -363,7 +366,36 @@ impl Config {
         self.verdict.validate().map_err(inside("verdict"))?;
         self.telemetry.validate().map_err(inside("telemetry"))?;
         self.reward.validate().map_err(inside("reward"))?;
-        validate_policies(&self.policies)
+        if self.judge.is_on() {
+            self.judge.validate().map_err(inside("judge"))?;
+        }
+        validate_policies(&self.policies)?;
+        self.validate_need_of_judge()
+    }
+}
+
+impl Config {
+    /// A policy that needs a judge cannot be carried out without one.
+    fn validate_need_of_judge(&self) -> Result<(), Problem> {
+        if self.judge.is_on() {
+            return Ok(());
+        }
+        for (name, policy) in &self.policies {
+            let grey = policy.grey_zone.iter().flat_map(|zone| &zone.methods);
+            let audit = policy.audit.iter().flat_map(|audit| &audit.methods);
+            let mut asked = policy.always.iter().chain(grey).chain(audit);
+            let needs = |name: &&String| {
+                methods().iter().any(|info| info.name == **name && info.needs.contains(&Need::Judge))
+            };
+            if let Some(method) = asked.find(needs) {
+                let message = format!(
+                    "policies.{name} asks {method}, which needs a judge, and none is configured; set judge.base_url and \
+                     judge.model"
+                );
+                return Err(Problem::new(Code::INVALID_CONFIG, message));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,9 +1,10 @@
 //! Looks at a cluster from outside and says what is wrong.
 
-use crate::{Checker, Config, find_model};
+use crate::{Checker, Config, JudgeProbe, find_model, probe_judge};
 use groundline_bus::{JobBus, NatsBus, NatsOptions, Presence, SubjectToken};
 use groundline_coordinator::CheckObserver;
 use groundline_inference::{DeviceChoice, find_gpus};
+use groundline_judge::AnswerFormat;
 use groundline_types::{CheckRequest, ModelFacts, Problem, Status};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ pub enum Health {
 /// finding. Takes seconds where something is.
 pub async fn diagnose(config: &Config) -> Vec<Finding> {
     let mut findings = vec![device(config.engine.device)];
+    findings.extend(look_at_judge(config).await);
     let facts = match model_facts(config) {
         Ok((facts, detail)) => {
             findings.push(Finding { what: "model", health: Health::Well, detail });
@@ -107,6 +109,26 @@ fn device(choice: DeviceChoice) -> Finding {
             detail: format!("the processor, as set; no GPU can be used: {why}"),
         },
     }
+}
+
+/// What the judge's backend can do, where one is configured.
+async fn look_at_judge(config: &Config) -> Option<Finding> {
+    let what = "judge";
+    if !config.judge.is_on() {
+        return None;
+    }
+    Some(match probe_judge(config).await {
+        Ok(JudgeProbe { model, capabilities, took_ms, .. }) => {
+            let format = match capabilities.answer_format {
+                AnswerFormat::Text => "answers in words alone",
+                _ => "answers in JSON",
+            };
+            let numbers = if capabilities.logprobs { "has" } else { "has no" };
+            let detail = format!("{model} {format}, {numbers} probabilities, probed in {took_ms} ms");
+            Finding { what, health: Health::Well, detail }
+        }
+        Err(problem) => ill(what, &problem),
+    })
 }
 
 fn model_facts(config: &Config) -> Result<(ModelFacts, String), Problem> {

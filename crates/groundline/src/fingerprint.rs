@@ -7,7 +7,8 @@ use groundline_types::{Code, ModelFacts, Problem};
 const DIGITS: usize = 16;
 
 /// The hash that results carry as `config_hash`: equal hashes and equal requests give equal results. It covers the model's
-/// revision and labels, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`; not how results are computed or shown.
+/// revision and labels, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`, and
+/// where there is a judge, which one and how it is asked; not how results are computed or shown.
 pub(crate) fn config_hash(config: &Config, facts: &ModelFacts) -> Result<String, Problem> {
     let internal = |error: serde_json::Error| {
         Problem::new(Code::INTERNAL, format!("cannot hash the configuration: {error}"))
@@ -27,6 +28,12 @@ pub(crate) fn config_hash(config: &Config, facts: &ModelFacts) -> Result<String,
     field("verdict", &serde_json::to_vec(&config.verdict).map_err(internal)?);
     if !config.policies.is_empty() {
         field("policies", &serde_json::to_vec(&config.policies).map_err(internal)?);
+    }
+    if config.judge.is_on() {
+        let judge = &config.judge;
+        let place = (&judge.base_url, &judge.model, &judge.extra_body, &judge.capabilities);
+        let manner = (&judge.verdict, &judge.selfcheck, &judge.sampling, judge.max_input_bytes);
+        field("judge", &serde_json::to_vec(&(place, manner)).map_err(internal)?);
     }
     field("limits", &serde_json::to_vec(&config.limits).map_err(internal)?);
     Ok(hasher.finalize().to_hex().chars().take(DIGITS).collect())

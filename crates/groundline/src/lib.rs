@@ -48,6 +48,7 @@ mod dead_letters;
 #[cfg(feature = "cluster")]
 mod doctor;
 mod fingerprint;
+mod judge;
 mod models;
 mod readiness;
 #[cfg(feature = "cluster")]
@@ -59,7 +60,7 @@ pub use config::{
     CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, GatewayAdmissionConfig,
     GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig, GatewayTlsConfig, IsaChoice,
     LimitsConfig, MAX_THREADS, ModelConfig, OPTIONS, OptionInfo, OutputConfig, POLICY_OPTIONS, SECTIONS,
-    WorkerConfig, default_toml,
+    UNSET_OPTIONS, WorkerConfig, default_toml,
 };
 #[cfg(feature = "cluster")]
 pub use dead_letters::{DeadLetter, DeadLetters};
@@ -74,6 +75,9 @@ pub use groundline_detectors::{DetectorOptions, MethodInfo, Need, methods, resol
 pub use groundline_inference::{
     Comparison, DeviceChoice, Engine, ModelDescription, VERIFY_TOLERANCE, VerifyReport,
 };
+pub use groundline_judge::{
+    AnswerFormat, Capabilities as JudgeCapabilities, JudgeOptions, JudgeUsage, TokenLimitField,
+};
 pub use groundline_telemetry::{LogFormat, TelemetryOptions};
 pub use groundline_types::{
     Audit, CascadePolicy, CheckRequest, CheckResult, Code, GreyZone, Lane, ModelFacts, OffsetUnit,
@@ -83,6 +87,7 @@ pub use groundline_verdict::VerdictPolicy;
 pub use groundline_verdict::reward::{
     self, Reward, RewardComponents, RewardProfile, RewardShape, RewardStatus, SentenceReward,
 };
+pub use judge::{JudgeProbe, probe_judge};
 pub use models::{
     FoundModel, ModelDetails, Verification, describe_model, find_model, list_models, load_model,
     model_folders, verify_model,

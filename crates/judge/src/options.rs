@@ -309,10 +309,16 @@ pub struct SamplingOptions {
     pub max_output_tokens: u32,
     /// Samples of one question at most.
     pub max_samples: usize,
+    /// Samples that are drawn for a check that has none and asks for them.
+    pub samples: usize,
+    /// Temperature that they are drawn at; the paper's is 1.
+    pub temperature: f64,
+    /// Seed of the first of them, with which they are kept and drawn once; 0: none, new samples each time.
+    pub seed: u64,
 }
 
 impl Default for SamplingOptions {
     fn default() -> Self {
-        Self { max_output_tokens: 512, max_samples: 32 }
+        Self { max_output_tokens: 512, max_samples: 32, samples: 5, temperature: 1.0, seed: 1 }
     }
 }

@@ -3,7 +3,7 @@
 use crate::inventory::{Label, LabelValues, Metric, MetricKind};
 use crate::labels::{
     AdmissionRefusal, CheckEnd, CloseReason, DeliveryFate, FLAGS, GatewayRefusal, HTTP_STATUSES, ItemKind,
-    LANES, PublishEnd, Route, SentenceEnd,
+    JudgeEnd, JudgeTask, LANES, PublishEnd, Route, SentenceEnd, TokenKind,
 };
 use opentelemetry::global::{self, BoxedTracer};
 use opentelemetry::metrics::{Counter, Gauge, Histogram, Meter, UpDownCounter};
@@ -110,6 +110,18 @@ metrics! {
         "Pairs and texts that checks needed, before the cache";
     cache_hits: counter "groundline_cache_hits_total" ["{item}"] {}
         "Pairs and texts that were answered by the cache or by another check's job";
+    judge_questions: counter "groundline_judge_questions_total" ["{question}"] {task = OneOf(JudgeTask::TEXTS), end = OneOf(JudgeEnd::TEXTS)}
+        "Questions to the judge, by what was asked and how it ended";
+    judge_failures: counter "groundline_judge_failures_total" ["{question}"] {code = Code}
+        "Questions to the judge without an answer, by code";
+    judge_duration: seconds "groundline_judge_duration_seconds" ["s"] {task = OneOf(JudgeTask::TEXTS)}
+        "Time from a question to the judge to its end, waiting and retries included";
+    judge_calls: counter "groundline_judge_calls_total" ["{call}"] {}
+        "HTTP calls to the judge's backend, retries and failed ones included";
+    judge_tokens: counter "groundline_judge_tokens_total" ["{token}"] {kind = OneOf(TokenKind::TEXTS)}
+        "Tokens that the judge's backend read and wrote, as it counts them or as they are guessed";
+    judge_available: gauge "groundline_judge_available" ["1"] {}
+        "1 while calls to the judge go through, 0 while its breaker is open; as of the last question";
     jobs_published: counter "groundline_jobs_published_total" ["{job}"] {lane = OneOf(LANES), result = OneOf(PublishEnd::TEXTS)}
         "Jobs sent to the bus, by what it said";
     jobs_resent: counter "groundline_jobs_resent_total" ["{job}"] {}

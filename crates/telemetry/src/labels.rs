@@ -96,6 +96,31 @@ labels! {
         /// The device had nothing to do.
         Idle = "idle",
     }
+    /// What a judge is asked.
+    JudgeTask {
+        /// A verdict on a claim.
+        Verdict = "verdict",
+        /// Whether a sample supports a sentence.
+        SelfCheck = "selfcheck",
+        /// Samples of a response.
+        Sample = "sample",
+    }
+    /// How a question to a judge ended.
+    JudgeEnd {
+        /// The backend answered.
+        Answered = "answered",
+        /// The answer was kept from before.
+        Cached = "cached",
+        /// There is no answer.
+        Failed = "failed",
+    }
+    /// Which way tokens of a judge went.
+    TokenKind {
+        /// Read by the model.
+        Input = "input",
+        /// Written by it.
+        Output = "output",
+    }
     /// What a request to the gateway asked for.
     Route {
         /// `POST /v1/check`.

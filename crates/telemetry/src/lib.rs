@@ -33,8 +33,8 @@ pub use export::{PrometheusText, Telemetry, TelemetryGuard};
 pub use instruments::{INVENTORY, install};
 pub use inventory::{Label, LabelValues, Metric, MetricKind};
 pub use labels::{
-    AdmissionRefusal, CheckEnd, CloseReason, DeliveryFate, GatewayRefusal, ItemKind, PublishEnd, Route,
-    SentenceEnd,
+    AdmissionRefusal, CheckEnd, CloseReason, DeliveryFate, GatewayRefusal, ItemKind, JudgeEnd, JudgeTask,
+    PublishEnd, Route, SentenceEnd, TokenKind,
 };
 pub use options::{LogFormat, TelemetryOptions};
 pub use span::{ActiveSpan, Entered, Parent, SpanKey, SpanName, SpanValue, current_traceparent, in_span};

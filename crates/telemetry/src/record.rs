@@ -3,8 +3,8 @@
 
 use crate::instruments::{Instruments, installed};
 use crate::labels::{
-    AdmissionRefusal, CheckEnd, CloseReason, DeliveryFate, GatewayRefusal, ItemKind, PublishEnd, Route,
-    SentenceEnd, flag_text, lane_text, status_text,
+    AdmissionRefusal, CheckEnd, CloseReason, DeliveryFate, GatewayRefusal, ItemKind, JudgeEnd, JudgeTask,
+    PublishEnd, Route, SentenceEnd, TokenKind, flag_text, lane_text, status_text,
 };
 use crate::tenant::tenant_label;
 use groundline_types::{Code, Lane};
@@ -66,6 +66,37 @@ pub fn cache_hits(count: usize) {
     if count > 0 {
         with(|to| to.cache_hits.add(count as u64, &[]));
     }
+}
+
+/// A question to the judge ended, `took` after it was asked.
+pub fn judge_asked(task: JudgeTask, end: JudgeEnd, took: Duration) {
+    with(|to| {
+        let task = KeyValue::new("task", task.as_str());
+        to.judge_questions.add(1, &[task.clone(), KeyValue::new("end", end.as_str())]);
+        to.judge_duration.record(took.as_secs_f64(), &[task]);
+    });
+}
+
+/// A question to the judge brought no answer.
+pub fn judge_failed(code: Code) {
+    with(|to| to.judge_failures.add(1, &[code_label(code)]));
+}
+
+/// What a question to the judge took.
+pub fn judge_spent(calls: u64, input_tokens: u64, output_tokens: u64) {
+    if calls == 0 {
+        return;
+    }
+    with(|to| {
+        to.judge_calls.add(calls, &[]);
+        to.judge_tokens.add(input_tokens, &[KeyValue::new("kind", TokenKind::Input.as_str())]);
+        to.judge_tokens.add(output_tokens, &[KeyValue::new("kind", TokenKind::Output.as_str())]);
+    });
+}
+
+/// Whether calls to the judge go through.
+pub fn judge_available(is_available: bool) {
+    with(|to| to.judge_available.record(u64::from(is_available), &[]));
 }
 
 /// The bus said what became of a job, `took` after it was sent.

@@ -25,6 +25,8 @@ pub enum SpanName {
     Detect,
     /// Making the verdict.
     Decide,
+    /// A question to the judge.
+    Judge,
     /// A batch on a device. A batch mixes many traces, so it is a root with a link to each check in it.
     Batch,
 }
@@ -37,6 +39,7 @@ impl SpanName {
         (SpanName::Prepare, "splitting the texts of a check; child of the check"),
         (SpanName::Detect, "one turn of a check's methods; child of the check"),
         (SpanName::Decide, "making the verdict; child of the check"),
+        (SpanName::Judge, "a question to the judge, with all its calls; child of the check"),
         (SpanName::Batch, "a batch on a worker's device; a root, linked to the check of every job in it"),
     ];
 
@@ -48,6 +51,7 @@ impl SpanName {
             SpanName::Prepare => "groundline.prepare",
             SpanName::Detect => "groundline.detect",
             SpanName::Decide => "groundline.decide",
+            SpanName::Judge => "groundline.judge",
             SpanName::Batch => "groundline.batch",
         }
     }
@@ -56,6 +60,7 @@ impl SpanName {
         match self {
             SpanName::Request => SpanKind::Server,
             SpanName::Batch => SpanKind::Consumer,
+            SpanName::Judge => SpanKind::Client,
             _ => SpanKind::Internal,
         }
     }
@@ -84,6 +89,10 @@ span_keys! {
     SOURCE_BYTES = "groundline.check.source_bytes", "size of all sources together";
     PAIRS = "groundline.check.pairs", "pairs that the check needed";
     CACHE_HITS = "groundline.check.cache_hits", "how many of them needed no job";
+    JUDGE_TASK = "groundline.judge.task", "what the judge was asked, as in `groundline_judge_questions_total`";
+    JUDGE_CALLS = "groundline.judge.calls", "HTTP calls that the question took; 0 where the answer was kept from before";
+    INPUT_TOKENS = "gen_ai.usage.input_tokens", "tokens that the judge read";
+    OUTPUT_TOKENS = "gen_ai.usage.output_tokens", "tokens that the judge wrote";
     BATCH_ITEMS = "groundline.batch.items", "pairs and texts of a batch";
     BATCH_TOKENS = "groundline.batch.tokens", "tokens of a batch";
     BATCH_REASON = "groundline.batch.reason", "why the batch was closed, as in `groundline_batches_total`";

@@ -131,6 +131,12 @@ codes! {
     JUDGE_NOTHING_TO_JUDGE = "GL5013";
     /// The judge's votes do not agree.
     JUDGE_DISAGREES = "GL5014";
+    /// A method needs a judge, and none is configured.
+    JUDGE_MISSING = "GL5015";
+    /// The judge and the method that decides say different things of a sentence.
+    JUDGE_CONFLICT = "GL5016";
+    /// Samples were drawn from the judge's endpoint, which need not be the model that wrote the response.
+    JUDGE_SAMPLES = "GL5017";
     /// Credentials are missing, unknown or expired.
     UNAUTHENTICATED = "GL6001";
     /// The credentials do not allow this.
@@ -185,6 +191,9 @@ impl Code {
                 | Code::JUDGE_TEXT_TOO_LONG
                 | Code::JUDGE_SAME_FAMILY
                 | Code::JUDGE_NOTHING_TO_JUDGE
+                | Code::JUDGE_MISSING
+                | Code::JUDGE_CONFLICT
+                | Code::JUDGE_SAMPLES
         );
         let by_caller = by_caller || ["GL1", "GL4", "GL6"].iter().any(|kind| self.0.starts_with(kind));
         if by_caller { 2 } else { 70 }

@@ -30,6 +30,10 @@ pub enum VerdictReason {
     Numeric,
     /// No evidence speaks of it.
     NoEvidence,
+    /// The best evidence says only that it may be so ("is thought to", "probably"), and the claim says it plainly.
+    HedgedSource,
+    /// The best evidence says that it is disputed or not known, and the claim says it plainly.
+    DisputedSource,
     /// A judge said so.
     Judge,
     /// It makes no claim.
@@ -74,11 +78,26 @@ pub struct ClaimFinding {
     pub evidence: Vec<EvidencePick>,
     /// A conflict of numbers or dates with the evidence: which values, for people.
     pub numeric_conflict: Option<String>,
+    /// What the best evidence hedges with, where it does and the claim does not.
+    pub hedge: Option<SourceHedge>,
+    /// Why, in the method's words, for people. A judge's reason is text of a model that read untrusted text: never for logs.
+    pub remark: Option<String>,
     /// The method's own number for this claim, in the range and polarity of the method's score, where it has one that is shown
     /// beside the verdict; finite.
     pub score: Option<f64>,
     /// Further numbers of the method about this claim by name, each finite.
     pub extra: BTreeMap<&'static str, f64>,
+}
+
+/// How the best evidence of a claim holds back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceHedge {
+    /// Whether it says that people do not agree or do not know; otherwise that something may be so.
+    pub is_disputed: bool,
+    /// The words that say so, as they stand in the evidence.
+    pub words: String,
+    /// Whether the evidence has every content word of the claim, so that little else can be the difference.
+    pub says_all: bool,
 }
 
 /// A number that a method gives to the whole response.

@@ -29,6 +29,10 @@ pub struct CheckRequest {
     pub history_is_evidence: bool,
     /// Other answers of the same model to the same prompt, for methods of self-consistency. Never evidence.
     pub samples: Vec<String>,
+    /// Whether to draw samples from the judge's endpoint where `samples` is empty and a method needs some. Needs `question`.
+    pub draw_samples: bool,
+    /// Name of the model that wrote the response, such as `gpt-4o-mini`: a judge of its family is warned of.
+    pub generator: Option<String>,
     /// Names of methods; `default` stands for entailment, summac, summac_conv and numeric.
     pub methods: Vec<String>,
     /// Methods in stages instead of `methods`.
@@ -46,6 +50,9 @@ pub struct CheckRequest {
     /// The unit of offsets in the result. `None`: not said, which is bytes unless whoever takes the request knows better.
     pub offsets: Option<OffsetUnit>,
 }
+
+/// Longest name of a generator.
+const MAX_GENERATOR_BYTES: usize = 256;
 
 /// A text that counts as evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +114,8 @@ impl CheckRequest {
             history: Vec::new(),
             history_is_evidence: false,
             samples: Vec::new(),
+            draw_samples: false,
+            generator: None,
             methods: vec!["default".to_owned()],
             policy: None,
             facts: false,
@@ -171,6 +180,7 @@ impl CheckRequest {
 
     fn validate_all_but_response(&self, limits: &Limits) -> Result<(), Problem> {
         self.validate_evidence(limits)?;
+        self.validate_drawing()?;
         if self.profile.is_some() {
             let message =
                 "no profile is installed in this version, so `profile` has nothing to name; leave it out";
@@ -202,7 +212,7 @@ impl CheckRequest {
             return Err(too_large("sources together", total, limits.source_bytes));
         }
         self.validate_samples(limits)?;
-        if blank && self.samples.is_empty() {
+        if blank && self.samples.is_empty() && !self.draw_samples {
             let message =
                 "there is no source to check against: every source is missing, empty or only white space";
             return Err(Problem::new(Code::EMPTY_SOURCE, message));
@@ -222,6 +232,19 @@ impl CheckRequest {
         let total = self.samples.iter().map(String::len).sum();
         if total > limits.sample_bytes {
             return Err(too_large("samples together", total, limits.sample_bytes));
+        }
+        Ok(())
+    }
+
+    fn validate_drawing(&self) -> Result<(), Problem> {
+        if self.generator.as_ref().is_some_and(|name| name.len() > MAX_GENERATOR_BYTES) {
+            let message = format!("`generator` is the name of a model, at most {MAX_GENERATOR_BYTES} bytes");
+            return Err(Problem::new(Code::INVALID_FIELD, message));
+        }
+        if self.draw_samples && self.question.as_deref().is_none_or(is_blank) {
+            let message = "`draw_samples` asks a model for other answers, so it needs `question`: the prompt that the response \
+                           answers";
+            return Err(Problem::new(Code::INVALID_FIELD, message));
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! From sentences and reports to numbers for the whole response.
 
 use crate::VerdictPolicy;
+use crate::sentence::JUDGE;
 use groundline_types::{
     Action, ClaimFinding, Code, MethodResult, MethodSentence, MethodStatus, Note, Outcome, Polarity,
-    Probability, Reason, Report, Scores, SentenceResult, SentenceStatus, Status, Verdict,
+    Probability, Reason, Report, Scores, SentenceResult, SentenceStatus, Status, Verdict, VerdictReason,
 };
 use std::collections::BTreeMap;
 
@@ -133,6 +134,25 @@ pub(crate) fn action(
         Verdict::Supported if disagree => actions.disagreement,
         Verdict::Supported => actions.supported,
     })
+}
+
+/// Sentences that were not decided by the judge and of which it says something else: its support differs by at least
+/// [`VerdictPolicy::strong_disagreement`]. A model for inference cannot be talked to by what it reads, so its verdict stands; that
+/// a judge sees it differently is worth a look.
+pub(crate) fn judge_conflicts(
+    sentences: &[SentenceResult],
+    reports: &[Report],
+    policy: &VerdictPolicy,
+) -> Vec<usize> {
+    let judge = reports.iter().find(|report| report.method == JUDGE);
+    let findings = judge.into_iter().flat_map(|report| &report.claims);
+    let conflicts = |(sentence, outcome): (&SentenceResult, &Outcome<ClaimFinding>)| {
+        let (decided, judged) = (sentence.support_probability?, outcome.scored()?.support?);
+        let differs = (decided.get() - judged.get()).abs() >= policy.strong_disagreement;
+        (differs && sentence.reason != VerdictReason::Judge).then_some(())
+    };
+    let found = sentences.iter().zip(findings).enumerate();
+    found.filter_map(|(index, pair)| conflicts(pair).map(|()| index)).collect()
 }
 
 /// Whether the methods disagree strongly: see [`VerdictPolicy::strong_disagreement`].

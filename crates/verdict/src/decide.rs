@@ -1,9 +1,9 @@
 //! The verdict on a response.
 
 use crate::VerdictPolicy;
-use crate::aggregate::{Counts, action, disagree, methods, scores};
+use crate::aggregate::{Counts, action, disagree, judge_conflicts, methods, scores};
 use crate::matrix::matrix;
-use crate::notes::notes;
+use crate::notes::{conflict_note, notes};
 use crate::sentence::{Findings, Roles};
 use groundline_types::{
     Action, MatrixResult, MethodResult, Note, PreparedCheck, Report, Scores, SentenceResult, SentenceStatus,
@@ -38,7 +38,7 @@ pub struct Decision {
 
 /// Decides on every sentence and on the response.
 ///
-/// Sentences are decided from the report of `entailment`, or of `summac` where `entailment` did not report. `numeric` adds
+/// Sentences are decided from the report of `entailment`, else of `summac`, of `support`, or of `judge`. `numeric` adds
 /// conflicts: they make a scored sentence contradicted and leave its probabilities as they are. A sentence that the deciding method
 /// did not score stays unchecked, whatever other methods say of it. Where methods reported and neither of the two did, every
 /// sentence and the response are abstained from.
@@ -72,7 +72,10 @@ pub fn decide_staged(
     let status = if findings.give_no_verdict() { Status::Abstained } else { counts.status() };
     let verdict = sentences.iter().filter_map(|sentence| sentence.verdict).max();
     let scores = scores(&sentences, reports);
-    let disagree = disagree(&scores, reports, policy);
+    let conflicts = judge_conflicts(&sentences, reports, policy);
+    let disagree = disagree(&scores, reports, policy) || !conflicts.is_empty();
+    let mut notes = notes(reports, &unchecked, counts.checkable);
+    notes.extend(conflict_note(&conflicts));
     Decision {
         status,
         verdict,
@@ -80,7 +83,7 @@ pub fn decide_staged(
         alert: scores.min.is_some_and(|min| min.get() < policy.alert_below),
         coverage: counts.coverage(),
         methods: methods(reports),
-        notes: notes(reports, &unchecked, counts.checkable),
+        notes,
         matrix: matrix(check, reports),
         scores,
         sentences,

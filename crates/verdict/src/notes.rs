@@ -31,6 +31,17 @@ pub(crate) fn notes(reports: &[Report], unchecked: &[(usize, Reason)], checkable
     notes
 }
 
+/// That the judge says something else of these sentences than their verdict.
+pub(crate) fn conflict_note(sentences: &[usize]) -> Option<Note> {
+    let numbers = sentences.iter().map(|index| index + 1).collect::<Vec<_>>();
+    let message = "the judge and the method that decides disagree strongly; the decision stands, and a person should look";
+    (!numbers.is_empty()).then(|| Note {
+        code: Code::JUDGE_CONFLICT,
+        message: message.to_owned(),
+        location: Some(sentence_list(&numbers)),
+    })
+}
+
 /// `sentence 4`, or `sentences 1, 4-6` for rising numbers.
 fn sentence_list(numbers: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();

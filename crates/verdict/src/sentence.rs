@@ -3,12 +3,14 @@
 use crate::VerdictPolicy;
 use groundline_types::{
     AtomicFact, Claim, ClaimFinding, Code, EvidencePick, EvidenceResult, FactResult, NliProbabilities,
-    Outcome, PreparedCheck, Probability, Reason, Report, SentenceResult, SentenceStatus, Verdict,
-    VerdictReason,
+    Outcome, PreparedCheck, Probability, Reason, Report, SentenceResult, SentenceStatus, SourceHedge,
+    Verdict, VerdictReason,
 };
 
 /// Methods whose findings decide sentences, best first. The first of them that reported decides all sentences.
-const DECIDING_METHODS: [&str; 3] = ["entailment", "summac", "support"];
+const DECIDING_METHODS: [&str; 4] = ["entailment", "summac", "support", JUDGE];
+/// The method that asks a language model: last, because unlike the others it can be talked to by what it reads.
+pub(crate) const JUDGE: &str = "judge";
 /// The method that only adds conflicts.
 const NUMERIC: &str = "numeric";
 
@@ -20,6 +22,11 @@ pub fn decides(method: &str) -> bool {
     DECIDING_METHODS.contains(&method)
 }
 
+/// Whether a method's verdict on a sentence stands where it was brought in because earlier methods left the sentence open.
+pub fn escalates(method: &str) -> bool {
+    method == JUDGE
+}
+
 /// What part methods have in a decision, where they ran in stages. By default they all speak, the best decides alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roles {
@@ -27,6 +34,8 @@ pub struct Roles {
     pub advisory: Vec<&'static str>,
     /// The method of an earlier stage that decides what the deciding method of a later one could not score.
     pub fallback: Option<&'static str>,
+    /// The method of a later stage that decides the sentences that it scored, before all others; see [`escalates`].
+    pub escalation: Option<&'static str>,
 }
 
 /// The reports that sentences are decided from.
@@ -34,6 +43,7 @@ pub(crate) struct Findings<'a> {
     check: &'a PreparedCheck,
     deciding: Option<&'a Report>,
     fallback: Option<&'a Report>,
+    escalation: Option<&'a Report>,
     numeric: Option<&'a Report>,
     has_reports: bool,
     /// Whether there is a sentence of evidence. Without one only what needs no source has spoken.
@@ -64,9 +74,11 @@ impl<'a> Findings<'a> {
         };
         let deciding = DECIDING_METHODS.iter().find_map(|name| by_name(name));
         let fallback = roles.fallback.and_then(by_name);
+        let escalation = roles.escalation.and_then(by_name);
         let has_reports = !reports.is_empty();
         let has_evidence = check.sources.iter().any(|source| !source.sentences.is_empty());
-        Self { check, deciding, fallback, numeric: by_name(NUMERIC), has_reports, has_evidence, policy }
+        let numeric = by_name(NUMERIC);
+        Self { check, deciding, fallback, escalation, numeric, has_reports, has_evidence, policy }
     }
 
     /// The result for the claim at `index`, and why it was not scored where it should have been.
@@ -74,7 +86,17 @@ impl<'a> Findings<'a> {
         let (decided, unchecked) = if !claim.kind.is_checkable() {
             (Decided::unscored(SentenceStatus::Abstained, VerdictReason::NotAClaim, None), None)
         } else {
-            self.decide_with(&self.outcome(index), self.numeric.and_then(|report| report.claims.get(index)))
+            let (outcome, by_judge) = self.outcome(index);
+            let (mut decided, unchecked) =
+                self.decide_with(&outcome, self.numeric.and_then(|report| report.claims.get(index)));
+            if by_judge
+                && decided.status == SentenceStatus::Scored
+                && decided.reason != VerdictReason::Numeric
+            {
+                decided.reason = VerdictReason::Judge;
+                decided.detail = outcome.scored().and_then(|finding| finding.remark.clone());
+            }
+            (decided, unchecked)
         };
         let facts = self.facts(index, claim, &decided);
         let [support, contradiction, neutral] = decided.split();
@@ -115,18 +137,25 @@ impl<'a> Findings<'a> {
         failed("no method reported")
     }
 
-    fn outcome(&self, index: usize) -> Outcome<ClaimFinding> {
+    /// What is said of a sentence, and whether a judge says it.
+    fn outcome(&self, index: usize) -> (Outcome<ClaimFinding>, bool) {
         if self.has_reports && !self.has_evidence {
-            return self.no_verdict();
+            return (self.no_verdict(), false);
         }
-        let outcome = self.outcome_in(self.deciding, index);
-        if outcome.scored().is_none() && self.fallback.is_some() {
-            let earlier = self.outcome_in(self.fallback, index);
-            if earlier.scored().is_some() {
+        let is_judge = |report: Option<&Report>| report.is_some_and(|report| report.method == JUDGE);
+        let by = |report: Option<&Report>| (self.outcome_in(report, index), is_judge(report));
+        let escalated = self.escalation.map(|report| by(Some(report)));
+        if let Some(escalated) = escalated.filter(|(outcome, _)| outcome.scored().is_some()) {
+            return escalated;
+        }
+        let decided = by(self.deciding);
+        if decided.0.scored().is_none() && self.fallback.is_some() {
+            let earlier = by(self.fallback);
+            if earlier.0.scored().is_some() {
                 return earlier;
             }
         }
-        outcome
+        decided
     }
 
     fn outcome_in(&self, report: Option<&Report>, index: usize) -> Outcome<ClaimFinding> {
@@ -206,12 +235,14 @@ impl<'a> Findings<'a> {
             } else {
                 (Verdict::NotMentioned, VerdictReason::NoEvidence)
             };
+        let hedged = finding.hedge.as_ref().and_then(|hedge| hedged(verdict, hedge));
+        let (reason, detail) = hedged.unwrap_or_else(|| (reason, finding.remark.clone()));
         Ok(Decided {
             status: SentenceStatus::Scored,
             verdict: Some(verdict),
             probabilities: Some([support, contradiction, neutral]),
             reason,
-            detail: None,
+            detail,
             evidence: finding.evidence.iter().filter_map(|pick| self.evidence(pick)).collect(),
         })
     }
@@ -280,6 +311,19 @@ impl<'a> Findings<'a> {
             neutral_probability: neutral,
         })
     }
+}
+
+/// The reason that names a hedge of the source, and its words. A contradiction is explained by it only where the evidence says all
+/// that the claim says: else something else may be the difference.
+fn hedged(verdict: Verdict, hedge: &SourceHedge) -> Option<(VerdictReason, Option<String>)> {
+    if verdict == Verdict::Contradicted && !hedge.says_all {
+        return None;
+    }
+    let (reason, what) = match hedge.is_disputed {
+        true => (VerdictReason::DisputedSource, "the source says that this is disputed or not known"),
+        false => (VerdictReason::HedgedSource, "the source only says that this may be so"),
+    };
+    Some((reason, Some(format!("{what}: “{}”", hedge.words))))
 }
 
 fn failed(message: &str) -> Outcome<ClaimFinding> {

@@ -195,6 +195,7 @@ fn run(
         match next {
             Next::Done(report) => return Ok(report),
             Next::Work(work) => next = detector.resume(&score(&work, engine)),
+            Next::Ask(_) => anyhow::bail!("{method} asks a judge, and there is none here"),
         }
     }
 }

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 /// goes on; the exit status is then 2.
 ///
 /// A request is {"source": "…", "response": "…"}. Instead of `source` it may have `sources`: a list of texts or of
-/// {"id", "title", "text"}. Further fields: id, question, methods, facts, matrix, deadline_ms, offsets.
+/// {"id", "title", "text"}. Further fields: id, question, methods, facts, matrix, samples, draw_samples, generator, deadline_ms,
+/// offsets.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
 pub(crate) struct CheckArgs {
@@ -45,6 +46,14 @@ pub(crate) struct CheckArgs {
     /// What the response answers; context, never evidence
     #[arg(long, value_name = "TEXT", help_heading = "Input")]
     pub(crate) question: Option<String>,
+
+    /// Name of the model that wrote the response, such as gpt-4o-mini: a judge of its family is warned of
+    #[arg(long, value_name = "MODEL", help_heading = "Check")]
+    pub(crate) generator: Option<String>,
+
+    /// Draw other answers to --question from the judge's endpoint, for methods that compare with samples
+    #[arg(long, help_heading = "Check")]
+    pub(crate) draw_samples: bool,
 
     /// Methods to use, with commas between (see `groundline methods`) [default: default]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Check")]

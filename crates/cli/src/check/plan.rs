@@ -37,7 +37,8 @@ pub(super) fn input(args: &CheckArgs, limits: &InputLimits) -> Result<Input, Fai
     if !files.is_empty() {
         return Ok(Input::Files(files));
     }
-    let has_source = !args.source.is_empty() || !args.source_text.is_empty();
+    // What is compared with other answers needs no evidence.
+    let has_source = !args.source.is_empty() || !args.source_text.is_empty() || args.draw_samples;
     let has_response = args.response.is_some() || args.claim.is_some();
     match (has_source, has_response) {
         (true, true) => {}
@@ -80,7 +81,8 @@ fn from_texts(args: &CheckArgs, limits: &InputLimits) -> Record {
             (Some(path), _) => read_text(path, limits.request.response_bytes)?,
             (None, claim) => claim.clone().unwrap_or_default(),
         };
-        let request = CheckRequest::with_sources(response, sources);
+        let mut request = CheckRequest::with_sources(response, sources);
+        (request.draw_samples, request.question) = (args.draw_samples, args.question.clone());
         request.validate(&limits.request).map(|()| request)
     };
     let name = args.response.as_ref().filter(|path| !is_stdin(path)).and_then(|path| path.file_name());
@@ -135,9 +137,9 @@ pub(super) fn complete(
         request.policy = None;
     }
     request.policy = args.policy.clone().or(request.policy);
-    if let Some(question) = &args.question {
-        request.question = Some(question.clone());
-    }
+    request.question = args.question.clone().or(request.question);
+    request.generator = args.generator.clone().or(request.generator);
+    request.draw_samples |= args.draw_samples;
     // The option is a part of the configuration by now.
     let own = request.offsets.filter(|_| args.offsets.is_none());
     request.offsets = own.or(Some(config.output.offsets));

@@ -195,7 +195,8 @@ fn render_sentence(out: &mut String, sentence: &SentenceResult, layout: &Layout)
     let dimmed = sentence.status == SentenceStatus::Abstained;
     render_labelled(out, &label, &text, dimmed, layout);
     if let Some(detail) = &sentence.detail {
-        render_lines(out, &one_line(detail), layout, |line| palette.warn(line));
+        let by = if sentence.reason == VerdictReason::Judge { "judge: " } else { "" };
+        render_lines(out, &format!("{by}{}", one_line(detail)), layout, |line| palette.warn(line));
     }
     for evidence in sentence.evidence.iter().take(layout.evidence) {
         render_evidence(out, evidence, (sentence.verdict, sentence.reason), layout);
@@ -249,6 +250,7 @@ fn render_evidence(
     layout: &Layout,
 ) {
     let finding = match verdict {
+        Some(_) if reason == VerdictReason::Judge => "is quoted".to_owned(),
         Some(Verdict::Supported) => format!("entails {:.2}", evidence.support_probability.get()),
         // The numbers conflict, whatever the model makes of the sentence.
         Some(Verdict::Contradicted) if reason == VerdictReason::Numeric => "has another value".to_owned(),

@@ -1,9 +1,11 @@
 //! The shell around the check machine: messages in, effects out.
 
+mod judging;
+
 use super::machine::{self, Effect, Event, Phase, State};
 use super::message::{CheckMessage, CheckSetup, CheckWaiter, Reply};
 use super::short::{has_few, is_short};
-use super::work::{Begun, Ground, OpenRound, Turn, begin, standing, take_turn};
+use super::work::{Begun, Ground, OpenRound, Opened, Turn, begin, standing, take_turn};
 use crate::assemble::{Context, assemble};
 use crate::cache::{FlightEnd, Leads};
 use crate::cascade::StageOutcome;
@@ -16,6 +18,7 @@ use groundline_actors::{OwnedTask, TaskKind, run_computing, spawn_task};
 use groundline_bus::{Job, JobAnswer, JobId, JobResult, JobTexts, LaneId};
 use groundline_telemetry::SpanName;
 use groundline_types::{Code, Note, Problem, Reason, Score, Timings, Usage, Work};
+use judging::Judging;
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +39,10 @@ pub(crate) struct CheckState {
     ground: Option<Arc<Ground>>,
     /// Away while the detectors take their turn.
     panel: Option<Panel>,
+    /// What the detectors want next, until the machine asks for it.
+    opened: Option<Opened>,
     round: Option<OpenRound>,
+    judging: Judging,
     leads: Leads<CheckWaiter>,
     notes: Vec<Note>,
     is_foreign: bool,
@@ -66,6 +72,9 @@ impl CheckState {
             Effect::StartDetectors => return Some(self.open_round()),
             Effect::Resume(outcomes) => self.run_detectors(Turn::Resume(outcomes)),
             Effect::FailRest(outcomes, reason) => self.run_detectors(Turn::FailRest(outcomes, reason)),
+            Effect::Ask(question) => self.ask(question),
+            Effect::Hear(answers) => self.run_detectors(Turn::Hear(answers)),
+            Effect::FailUnheard(answers, reason) => self.run_detectors(Turn::FailUnheard(answers, reason)),
             Effect::Submit { serial, items } | Effect::Resubmit { serial, items } => {
                 self.submit(serial, &items)
             }
@@ -85,6 +94,7 @@ impl CheckState {
             Effect::Cancel => {
                 self.tell_dispatch(DispatchMessage::CheckGone(self.setup.number));
                 self.leads.give_up();
+                self.judging.stop();
             }
         }
         None
@@ -132,14 +142,17 @@ impl CheckState {
     fn on_begun(&mut self, begun: Begun) {
         self.prepared = Instant::now();
         self.setup.observed.waits();
-        (self.notes, self.is_foreign) = (begun.notes, begun.is_foreign);
+        self.notes.extend(begun.notes);
+        self.is_foreign = begun.is_foreign;
         (self.planned_items, self.planned_tokens) = (begun.planned_items, begun.planned_tokens);
+        self.judging.planned = begun.planned_questions;
         self.is_short &= has_few(self.planned_items);
-        (self.panel, self.round, self.ground) = (Some(begun.panel), begun.round, Some(begun.ground));
+        (self.panel, self.opened, self.ground) = (Some(begun.panel), begun.round, Some(begun.ground));
         let items = u32::try_from(self.planned_items).unwrap_or(u32::MAX);
         let left = self.setup.deadline.saturating_duration_since(self.prepared);
         let reserve = (FINISH_TIME_PER_ITEM * items + MIN_FINISH_TIME).min(left / 2);
-        self.arm_deadline(self.setup.deadline - reserve);
+        self.judging.answer_by = self.setup.deadline - reserve;
+        self.arm_deadline(self.judging.answer_by);
         self.step(Event::Prepared);
     }
 
@@ -159,6 +172,7 @@ impl CheckState {
 
     fn run_detectors(&mut self, turn: Turn) {
         self.round = None;
+        self.judging.stop();
         let (Some(panel), Some(ground)) = (self.panel.take(), self.ground.clone()) else { return };
         self.setup.observed.part(SpanName::Detect);
         let work = self.counted(move || Box::new(take_turn(panel, &ground, turn)));
@@ -170,8 +184,8 @@ impl CheckState {
         spawn_task(TaskKind::Detect, task).detach();
     }
 
-    fn on_turned(&mut self, panel: Panel, round: Option<OpenRound>) {
-        (self.panel, self.round) = (Some(panel), round);
+    fn on_turned(&mut self, panel: Panel, opened: Option<Opened>) {
+        (self.panel, self.opened) = (Some(panel), opened);
         self.setup.observed.waits();
         let round = self.open_round();
         self.step(round);
@@ -179,7 +193,11 @@ impl CheckState {
 
     /// What the detectors' last turn came to.
     fn open_round(&mut self) -> Event {
-        let Some(round) = &mut self.round else { return Event::DetectorsDone };
+        let round = match self.opened.take() {
+            None => return Event::DetectorsDone,
+            Some(Opened::Questions(questions)) => return self.judging.begin(questions),
+            Some(Opened::Round(round)) => self.round.insert(round),
+        };
         let pairs = round.work.iter().filter(|work| matches!(work, Work::Pair { .. })).count();
         self.usage.pairs += pairs;
         self.usage.embeddings += round.work.len() - pairs;
@@ -286,7 +304,7 @@ impl CheckState {
                 Phase::Concluding => Stage::Deciding,
                 Phase::Done => Stage::Done,
             },
-            planned_items: self.planned_items.max(tally.done),
+            planned_items: (self.planned_items + self.judging.planned).max(tally.done),
             done_items: tally.done,
             planned_tokens: self.planned_tokens,
             cache_hits: tally.cache_hits,
@@ -321,7 +339,9 @@ impl Actor for Check {
             myself,
             ground: None,
             panel: None,
+            opened: None,
             round: None,
+            judging: Judging::new(now),
             notes: Vec::new(),
             is_foreign: false,
             planned_items: 0,
@@ -343,10 +363,17 @@ impl Actor for Check {
             CheckMessage::Begin => {
                 state.register();
                 state.arm_deadline(state.setup.deadline);
-                state.prepare();
+                state.draw_or_prepare();
+            }
+            CheckMessage::Drawn(drawn) => state.on_drawn(*drawn),
+            CheckMessage::Answered { turn, question, answered } => {
+                state.on_answered(turn, question, answered);
             }
             CheckMessage::Begun(Some(Ok(begun))) => state.on_begun(*begun),
-            CheckMessage::Begun(Some(Err(problem))) => state.step(Event::Broken(problem)),
+            CheckMessage::Begun(Some(Err(problem))) => {
+                let problem = state.judging.instead_of(problem);
+                state.step(Event::Broken(problem));
+            }
             CheckMessage::Begun(None) => state.step(broken("splitting the texts")),
             CheckMessage::Turned(Some(turned)) => state.on_turned(turned.0, turned.1),
             CheckMessage::Turned(None) => state.step(broken("a method")),
@@ -355,7 +382,10 @@ impl Actor for Check {
                 state.step(Event::JobFailed { serial: id.serial, reason });
             }
             CheckMessage::Landed(ends) => state.on_landed(ends),
-            CheckMessage::Finish(reason) => state.step(Event::Finish(reason)),
+            CheckMessage::Finish(reason) => {
+                state.step(Event::Finish(reason));
+                state.stop_drawing();
+            }
             CheckMessage::CallerGone => {
                 state.setup.observed.caller_gone();
                 state.step(Event::CallerGone);

@@ -12,11 +12,13 @@
 //! - C5: at most one reply, and exactly one unless the caller is gone;
 //! - C6: a result with an unchecked claim never says that everything was checked.
 
+mod questions;
 mod words;
 
 use groundline_actors::check_invariant;
 use groundline_bus::{MAX_JOB_BYTES, MAX_JOB_ITEMS};
 use groundline_types::{CheckResult, Code, Outcome, Problem, Reason, Score, SentenceStatus};
+use questions::{MAX_QUESTIONS_UNDER_WAY, Questions};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) use words::{Effect, Event, Phase, RoundItem, Standing, Tally};
@@ -46,6 +48,8 @@ pub(crate) struct State {
     singles: VecDeque<usize>,
     jobs: BTreeMap<u32, Vec<usize>>,
     next_serial: u32,
+    /// A round has work or questions, never both: models are not kept waiting for a judge.
+    questions: Questions,
     replied: bool,
     tally: Tally,
 }
@@ -67,6 +71,7 @@ impl State {
             singles: VecDeque::new(),
             jobs: BTreeMap::new(),
             next_serial: 0,
+            questions: Questions::default(),
             replied: false,
             tally: Tally::default(),
         }
@@ -93,6 +98,10 @@ pub(crate) fn step(state: &mut State, event: Event) -> Vec<Effect> {
             effects.push(Effect::StartDetectors);
         }
         Event::Round(items) if state.phase == Phase::Detecting => begin_round(state, items, &mut effects),
+        Event::Ask(count) if state.phase == Phase::Detecting => begin_questions(state, count, &mut effects),
+        Event::Answered { question, answered } => {
+            state.tally.done += usize::from(state.questions.settle(question, *answered));
+        }
         Event::DetectorsDone if state.phase == Phase::Detecting => {
             state.phase = Phase::Concluding;
             effects.push(Effect::Conclude);
@@ -121,17 +130,39 @@ pub(crate) fn step(state: &mut State, event: Event) -> Vec<Effect> {
             reply(state, Ok(*result), &mut effects)
         }
         Event::Broken(problem) => reply(state, Err(problem), &mut effects),
-        Event::Prepared | Event::Round(_) | Event::DetectorsDone | Event::Concluded(_) => {}
+        Event::Prepared | Event::Round(_) | Event::Ask(_) | Event::DetectorsDone | Event::Concluded(_) => {}
     }
     if state.phase == Phase::Scoring {
-        fill_window(state, &mut effects);
+        go_on(state, &mut effects);
+    }
+    check(state);
+    effects
+}
+
+/// Asks for more of the round, and ends it where everything is settled.
+fn go_on(state: &mut State, effects: &mut Vec<Effect>) {
+    if !state.questions.is_open() {
+        fill_window(state, effects);
         if state.unsettled == 0 {
             state.phase = Phase::Detecting;
             effects.push(Effect::Resume(take_outcomes(state)));
         }
+        return;
     }
-    check(state);
-    effects
+    effects.extend(state.questions.next().into_iter().map(Effect::Ask));
+    if state.questions.is_settled() {
+        state.phase = Phase::Detecting;
+        let missing = || Reason::new(Code::INTERNAL, "a question has no answer");
+        effects.push(Effect::Hear(state.questions.end(missing)));
+    }
+}
+
+fn begin_questions(state: &mut State, count: usize, effects: &mut Vec<Effect>) {
+    state.questions.begin(count);
+    state.phase = Phase::Scoring;
+    if let Some(reason) = state.closing.clone() {
+        finish_round(state, reason, effects);
+    }
 }
 
 fn begin_round(state: &mut State, items: Vec<RoundItem>, effects: &mut Vec<Effect>) {
@@ -284,6 +315,11 @@ fn on_finish(state: &mut State, reason: Reason, effects: &mut Vec<Effect>) {
 /// Settles what is left of the round with a reason, and lets the detectors finish.
 fn finish_round(state: &mut State, reason: Reason, effects: &mut Vec<Effect>) {
     state.closing = Some(reason.clone());
+    if state.questions.is_open() {
+        state.phase = Phase::Detecting;
+        let answers = state.questions.end(|| reason.clone());
+        return effects.extend([Effect::Cancel, Effect::FailUnheard(answers, reason)]);
+    }
     for item in 0..state.items.len() {
         if state.outcomes[item].is_none() {
             settle(state, item, Outcome::Failed(reason.clone()));
@@ -380,6 +416,8 @@ fn reply(state: &mut State, answer: Result<CheckResult, Problem>, effects: &mut 
 
 fn check(state: &State) {
     check_invariant!("C3", state.jobs.len() <= state.window_jobs, "{} jobs under way", state.jobs.len());
+    let asking = state.questions.under_way();
+    check_invariant!("C3", asking <= MAX_QUESTIONS_UNDER_WAY, "{asking} questions under way");
     if state.phase == Phase::Scoring {
         let in_jobs = state.jobs.values().map(Vec::len).sum::<usize>();
         let to_send = state.pending.len() + state.claiming.len() + state.led.len() + state.singles.len();

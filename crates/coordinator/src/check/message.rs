@@ -1,7 +1,8 @@
 //! What a check is given and told.
 
+use super::drawing::Drawn;
 use super::observed::Observed;
-use super::work::{Begun, OpenRound};
+use super::work::{Begun, Opened};
 use crate::CoordinatorOptions;
 use crate::cache::{FlightEnd, ScoreCache, Waiter};
 use crate::dispatch::DispatchMessage;
@@ -12,7 +13,8 @@ use crate::router::RouterMessage;
 use crate::stream::Part;
 use groundline_actors::Handle;
 use groundline_bus::{Incarnation, JobId, JobResult, SubjectToken};
-use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem, Reason};
+use groundline_judge::Judge;
+use groundline_types::{Answered, CheckRequest, CheckResult, ModelFacts, Problem, Reason};
 use ractor::ActorRef;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -25,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) facts: ModelFacts,
     pub(crate) model: SubjectToken,
     pub(crate) options: CoordinatorOptions,
+    /// Who is asked where a method needs a judge.
+    pub(crate) judge: Option<Judge>,
     pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
     pub(crate) router: Handle<RouterMessage>,
     pub(crate) dispatch: Handle<DispatchMessage>,
@@ -80,7 +84,11 @@ pub(crate) enum CheckMessage {
     /// The texts are split and the detectors have started, or cannot; `None`: that failed.
     Begun(Option<Result<Box<Begun>, Problem>>),
     /// The detectors took their turn; `None`: that failed.
-    Turned(Option<Box<(Panel, Option<OpenRound>)>>),
+    Turned(Option<Box<(Panel, Option<Opened>)>>),
+    /// Samples were drawn, or not.
+    Drawn(Box<Drawn>),
+    /// A question of a turn has ended.
+    Answered { turn: u32, question: usize, answered: Box<Answered> },
     /// An answer to a job.
     JobResult(JobResult),
     /// A job was given up.

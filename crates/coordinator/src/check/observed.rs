@@ -49,6 +49,11 @@ impl Observed {
         self.part = self.span.child(name);
     }
 
+    /// A span of something that the check waits for.
+    pub(crate) fn child(&self, name: SpanName) -> ActiveSpan {
+        self.span.child(name)
+    }
+
     /// No part is under way: the check waits for its jobs.
     pub(crate) fn waits(&mut self) {
         self.part = ActiveSpan::default();

@@ -4,10 +4,12 @@ use super::machine::{RoundItem, Standing};
 use super::message::{CheckWaiter, Shared};
 use crate::cache::{Claimed, ScoreCache};
 use crate::key::Key;
-use crate::panel::{Panel, Round, estimated_tokens, text_bytes};
+use crate::panel::{Panel, Round, Wanted, estimated_tokens, text_bytes};
 use crate::prepare::{Asked, Prepared, mean_pair_tokens, prepare};
 use groundline_bus::SubjectToken;
-use groundline_types::{ModelFacts, Note, Outcome, PreparedCheck, Problem, Reason, Score, Work};
+use groundline_types::{
+    Answered, ModelFacts, Note, Outcome, PreparedCheck, Problem, Question, Reason, Score, Work,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,13 +29,15 @@ pub(crate) struct Begun {
     pub(crate) ground: Arc<Ground>,
     pub(crate) panel: Panel,
     /// The first round; `None` where nothing is to be scored.
-    pub(crate) round: Option<OpenRound>,
+    pub(crate) round: Option<Opened>,
     pub(crate) notes: Vec<Note>,
     /// Whether every source is surely in another language than the response.
     pub(crate) is_foreign: bool,
     /// Items that the detectors ask for in all, and about how many tokens these have.
     pub(crate) planned_items: usize,
     pub(crate) planned_tokens: usize,
+    /// Questions to a judge in all.
+    pub(crate) planned_questions: usize,
 }
 
 /// What the detectors are to do.
@@ -41,6 +45,15 @@ pub(crate) struct Begun {
 pub(crate) enum Turn {
     Resume(Vec<Outcome<Score>>),
     FailRest(Vec<Outcome<Score>>, Reason),
+    Hear(Vec<Answered>),
+    FailUnheard(Vec<Answered>, Reason),
+}
+
+/// What the detectors want, ready to be looked after.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    Round(OpenRound),
+    Questions(Vec<Question>),
 }
 
 /// A round with everything that the actor needs to run it.
@@ -61,28 +74,50 @@ pub(crate) fn begin(
     waiter: CheckWaiter,
 ) -> Result<Box<Begun>, Problem> {
     let Prepared { check, facts, mut panel, notes, refused, is_foreign } =
-        prepare(asked, &shared.facts, tenant, &shared.options)?;
+        prepare(asked, &shared.facts, tenant, &shared.options, shared.judge.as_ref())?;
     let ground = Arc::new(Ground { check, facts, refused, cache: Arc::clone(&shared.cache), waiter });
-    let round = panel.start(&ground.check, &ground.facts).map(|round| open(round, &ground));
+    let round = panel.start(&ground.check, &ground.facts).map(|wanted| open(wanted, &ground));
     let planned_items = panel.planned_items();
     let planned_tokens = planned_items * mean_pair_tokens(&ground.check, &ground.facts);
-    Ok(Box::new(Begun { ground, panel, round, notes, is_foreign, planned_items, planned_tokens }))
+    let planned_questions = panel.planned_questions();
+    Ok(Box::new(Begun {
+        ground,
+        panel,
+        round,
+        notes,
+        is_foreign,
+        planned_items,
+        planned_tokens,
+        planned_questions,
+    }))
 }
 
 /// Lets the detectors take their turn. Returns them with their next round, or without where they are done.
-pub(crate) fn take_turn(mut panel: Panel, ground: &Ground, turn: Turn) -> (Panel, Option<OpenRound>) {
-    let round = match turn {
+pub(crate) fn take_turn(mut panel: Panel, ground: &Ground, turn: Turn) -> (Panel, Option<Opened>) {
+    let wanted = match turn {
         Turn::Resume(outcomes) => panel.resume(&outcomes),
+        Turn::Hear(answers) => panel.hear(&answers),
         Turn::FailRest(outcomes, reason) => {
             panel.fail_rest(&outcomes, &reason);
             None
         }
+        Turn::FailUnheard(answers, reason) => {
+            panel.fail_unheard(&answers, &reason);
+            None
+        }
     };
-    (panel, round.map(|round| open(round, ground)))
+    (panel, wanted.map(|wanted| open(wanted, ground)))
+}
+
+fn open(wanted: Wanted, ground: &Ground) -> Opened {
+    match wanted {
+        Wanted::Round(round) => Opened::Round(open_round(round, ground)),
+        Wanted::Questions(questions) => Opened::Questions(questions),
+    }
 }
 
 /// Finds out how every item of a round stands.
-fn open(round: Round, ground: &Ground) -> OpenRound {
+fn open_round(round: Round, ground: &Ground) -> OpenRound {
     let Round { work, keys, asked } = round;
     let known = ground.cache.known(&keys);
     let item = |((work, known), asked): ((&Work, Option<Score>), usize)| RoundItem {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 mod faults;
+mod judge;
 mod load;
 mod policies;
 mod samples;

@@ -68,7 +68,19 @@ fn panel(scripts: Vec<Vec<Vec<Work>>>) -> (Panel, Vec<Answers>) {
     (Panel::new(detectors.collect(), keys), answers)
 }
 
+fn work(wanted: Option<Wanted>) -> Option<Round> {
+    match wanted {
+        None => None,
+        Some(Wanted::Round(round)) => Some(round),
+        Some(Wanted::Questions(_)) => panic!("nobody asks a judge"),
+    }
+}
+
 fn start(panel: &mut Panel) -> Option<Round> {
+    work(begin(panel))
+}
+
+fn begin(panel: &mut Panel) -> Option<Wanted> {
     let request = Arc::new(groundline_types::CheckRequest::new("r", "s"));
     let check = Arc::new(PreparedCheck {
         request,
@@ -91,7 +103,7 @@ fn equal_work_of_a_round_is_asked_once_and_answered_to_all() {
     let round = start(&mut panel).unwrap();
     assert_eq!(round.work, [embed("a"), embed("b"), embed("c")]);
     assert_eq!(round.asked, [3, 2, 1]);
-    let round = panel.resume(&[score(1.0), score(2.0), score(3.0)]).unwrap();
+    let round = work(panel.resume(&[score(1.0), score(2.0), score(3.0)])).unwrap();
     assert_eq!(*answers[0].lock().unwrap(), [[score(1.0), score(2.0), score(1.0)]]);
     assert_eq!(*answers[1].lock().unwrap(), [[score(2.0), score(3.0), score(1.0)]]);
     assert_eq!(round.work, [embed("d")]);
@@ -111,4 +123,81 @@ fn the_rest_fails_with_the_reason_whatever_is_still_asked() {
     let expected = [vec![score(1.0)], vec![failed.clone(); 2], vec![failed]];
     assert_eq!(*answers[0].lock().unwrap(), expected);
     assert_eq!(panel.finish().0.len(), 2);
+}
+
+/// Asks one question each round, and remembers how it was answered.
+#[derive(Debug)]
+struct Asker {
+    rounds: usize,
+    heard: Arc<std::sync::Mutex<Vec<usize>>>,
+}
+
+impl Detector for Asker {
+    fn name(&self) -> &'static str {
+        "asker"
+    }
+
+    fn planned_items(&self) -> usize {
+        0
+    }
+
+    fn start(&mut self, _check: &Arc<PreparedCheck>, _facts: &ModelFacts) -> Next {
+        self.hear(&[])
+    }
+
+    fn resume(&mut self, _outcomes: &[Outcome<Score>]) -> Next {
+        panic!("it asks for no work")
+    }
+
+    fn hear(&mut self, answers: &[Answered]) -> Next {
+        self.heard.lock().unwrap().push(answers.len());
+        if self.rounds == 0 {
+            return Script { rounds: Vec::new(), answered: Arc::default() }.next();
+        }
+        self.rounds -= 1;
+        let sentence = format!("{} left", self.rounds);
+        Next::Ask(vec![Question::SelfCheck { sentence: sentence.into(), sample: "s".into() }])
+    }
+}
+
+fn with_askers(rounds: Vec<Vec<Work>>, asked: &[usize]) -> (Panel, Arc<std::sync::Mutex<Vec<usize>>>) {
+    let heard = Arc::<std::sync::Mutex<Vec<usize>>>::default();
+    let script = Box::new(Script { rounds, answered: Arc::default() }) as Box<dyn Detector>;
+    let asker =
+        |rounds: &usize| Box::new(Asker { rounds: *rounds, heard: heard.clone() }) as Box<dyn Detector>;
+    let detectors = std::iter::once(script).chain(asked.iter().map(asker)).collect();
+    let model = ModelId { name: "m".to_owned(), revision: "r".to_owned() };
+    (Panel::new(detectors, KeyMaker::new(&model, &SubjectToken::from_name("t"))), heard)
+}
+
+fn questions(wanted: Option<Wanted>) -> usize {
+    let Some(Wanted::Questions(questions)) = wanted else { panic!("questions are wanted: {wanted:?}") };
+    questions.len()
+}
+
+#[test]
+fn questions_wait_until_no_work_is_wanted_and_each_asker_hears_its_own() {
+    let (mut panel, heard) = with_askers(vec![vec![embed("a")], vec![embed("b")]], &[2, 1]);
+    assert_eq!(start(&mut panel).unwrap().work, [embed("a")]);
+    assert_eq!(work(panel.resume(&[score(1.0)])).unwrap().work, [embed("b")]);
+    assert_eq!(questions(panel.resume(&[score(2.0)])), 2);
+    let answers = vec![Answered::failed(Reason::new(Code::JUDGE_REFUSED, "test")); 2];
+    assert_eq!(questions(panel.hear(&answers)), 1, "one of them asks again");
+    assert!(panel.hear(&answers[..1]).is_none());
+    assert_eq!(*heard.lock().unwrap(), [0, 0, 1, 1, 1]);
+    assert_eq!(panel.finish().0.len(), 3);
+}
+
+#[test]
+fn the_rest_of_the_questions_fails_with_the_reason() {
+    let reason = Reason::new(Code::DEADLINE, "test");
+    let (mut panel, heard) = with_askers(vec![vec![embed("a")]], &[3]);
+    start(&mut panel).unwrap();
+    panel.fail_rest(&[score(1.0)], &reason);
+    assert_eq!(*heard.lock().unwrap(), [0, 1, 1, 1]);
+    assert_eq!(panel.finish().0.len(), 2);
+    let (mut panel, heard) = with_askers(Vec::new(), &[2]);
+    assert_eq!(questions(begin(&mut panel)), 1);
+    panel.fail_unheard(&[Answered::failed(reason.clone())], &reason);
+    assert_eq!(*heard.lock().unwrap(), [0, 1, 1]);
 }

@@ -7,7 +7,7 @@ fn prepared(request: CheckRequest) -> Result<Prepared, Problem> {
     let engine = ToyEngine::default();
     let tenant = SubjectToken::from_name("t");
     let asked = Asked { request: Arc::new(request), part: None };
-    prepare(&asked, engine.facts(), &tenant, &CoordinatorOptions::default())
+    prepare(&asked, engine.facts(), &tenant, &CoordinatorOptions::default(), None)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{check_of, embedding, facts, logits, planned_items, run, scorer};
-use groundline_types::{AtomicFact, EvidencePick, Span};
+use groundline_types::{Answer, AtomicFact, EvidencePick, Span};
 use proptest::prelude::*;
 
 fn detector() -> Entailment {
@@ -360,6 +360,17 @@ proptest! {
                         let count = if lengths.next().unwrap() % 4 == 0 { *lengths.next().unwrap() } else { work.len() };
                         let answered: Vec<_> = answers.by_ref().take(count).cloned().collect();
                         next = detector.resume(&answered);
+                    }
+                    Next::Ask(questions) => {
+                        // Sometimes too few, of either kind or none.
+                        let count = *lengths.next().unwrap();
+                        let answer = |at: usize| crate::testing::judged(match at % 3 {
+                            0 => Outcome::Scored(Answer::Inconsistency(0.5)),
+                            1 => Outcome::Failed(Reason::new(Code::JUDGE_REFUSED, "test")),
+                            _ => Outcome::Scored(Answer::Inconsistency(f64::NAN)),
+                        });
+                        let answered: Vec<_> = (0..count.min(questions.len())).map(answer).collect();
+                        next = detector.hear(&answered);
                     }
                 }
             }

@@ -8,6 +8,7 @@ fn report(check: PreparedCheck, entailment: f32) -> Report {
     loop {
         match next {
             Next::Done(report) => return report,
+            Next::Ask(_) => panic!("it asks no judge"),
             Next::Work(work) => {
                 // Logits in the order contradiction, entailment, neutral.
                 let logits = [-20.0, entailment.ln(), (1.0 - entailment).ln()];

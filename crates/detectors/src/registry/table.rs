@@ -110,6 +110,30 @@ pub(super) const METHODS: &[MethodInfo] = &[
         paper: "",
         in_default: false,
     },
+    MethodInfo {
+        name: "selfcheck_prompt",
+        summary: "whether other answers to the same prompt support each sentence, asked of a language model",
+        number: "mean over sentences and samples of 0 for yes, 1 for no, 0.5 for anything else",
+        range: "0..1",
+        polarity: HigherIsHallucinated,
+        speaks_about: "sentences, response",
+        needs: &[Need::Samples, Need::Judge],
+        cost: "claims × samples questions to a judge",
+        paper: SELFCHECK,
+        in_default: false,
+    },
+    MethodInfo {
+        name: "judge",
+        summary: "a language model's verdict on each sentence, with a reason and a quote from the source",
+        number: "the weakest sentence's probability of support",
+        range: "0..1",
+        polarity: HigherIsSupported,
+        speaks_about: "sentences, response",
+        needs: &[Need::Source, Need::Judge],
+        cost: "a question to a judge for each claim, up to two more where its votes are asked for; in a grey zone for its claims alone",
+        paper: "",
+        in_default: false,
+    },
 ];
 
 /// The table of methods in docs/methods.md, in Markdown, with a line break at its end.

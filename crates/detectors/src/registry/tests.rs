@@ -21,7 +21,7 @@ fn an_unknown_method_is_answered_with_the_nearest_and_all_known_ones() {
         problem.message.contains("known methods are entailment, summac, summac_conv, numeric, "),
         "{problem}"
     );
-    assert!(problem.message.contains("selfcheck_ngram, selfcheck_overlap, default"), "{problem}");
+    assert!(problem.message.contains("selfcheck_overlap, selfcheck_prompt, judge, default"), "{problem}");
     let far = resolve(&names(&["astrology"])).unwrap_err();
     assert!(!far.message.contains("did you mean"), "{far}");
     assert_eq!(resolve(&[]).unwrap_err().code, Code::INVALID_FIELD);

@@ -22,6 +22,7 @@ fn checked(check: PreparedCheck, support: impl Fn(&str, &str) -> f32) -> (Report
     loop {
         match next {
             Next::Done(report) => return (report, asked),
+            Next::Ask(_) => panic!("it asks no judge"),
             Next::Work(work) => {
                 let outcomes: Vec<_> = work.iter().map(&mut answer).collect();
                 asked.extend(work);
@@ -99,6 +100,7 @@ fn a_pair_without_a_score_fails_its_claim_and_no_other() {
     let report = loop {
         match next {
             Next::Done(report) => break report,
+            Next::Ask(_) => panic!("it asks no judge"),
             Next::Work(work) => {
                 assert!(work.len() <= 2);
                 rounds += 1;

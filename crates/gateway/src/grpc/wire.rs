@@ -53,6 +53,12 @@ pub struct CheckRequest {
     /// The same as a policy of the request's own. Give one of the two.
     #[prost(message, optional, tag = "16")]
     pub policy: ::core::option::Option<CascadePolicy>,
+    /// Draw samples from the judge's endpoint where there are none and a method needs some. Needs `question`.
+    #[prost(bool, tag = "17")]
+    pub draw_samples: bool,
+    /// Name of the model that wrote the response: a judge of its family is warned of.
+    #[prost(string, optional, tag = "18")]
+    pub generator: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A piece of evidence.
 #[derive(serde::Serialize, serde::Deserialize)]

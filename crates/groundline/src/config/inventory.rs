@@ -33,6 +33,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("detectors", "How methods work."),
     ("verdict", "How scores become verdicts."),
     ("reward", "How results become rewards for training."),
+    (
+        "judge",
+        "A language model that methods may ask, behind any OpenAI-compatible endpoint. Off without an address.",
+    ),
     ("cache", "Scores of pairs that were asked before."),
     ("coordinator", "The part that takes a response from text to verdict."),
     ("worker", "The part that forms batches for the engine."),
@@ -76,6 +80,8 @@ options! {
     "detectors.pairs_per_round": "pairs and texts, at least 2", "work that a method asks for at once. Bounds memory, and how much is lost at a deadline";
     "detectors.contradiction_neighbours": "sentences, at least 1", "how many of the evidence sentences nearest to a claim may contradict it. Few, because small models call unrelated sentences contradictions";
     "detectors.support_threshold": "probability, 0 to 1", "support from which on a sentence of evidence supports a claim. Decides the order of evidence, and verdicts too: only evidence at least as near as a supporting sentence may contradict the claim";
+    "detectors.judge.passage_bytes": "bytes, at least 256", "bytes of sources that the judge is shown with one claim, about four a token; of longer sources the nearest windows";
+    "detectors.judge.verdict_probability": "probability, 0.5 to 1", "how probable a judge's verdict counts as where it tells no probabilities. Not 1: judges err";
     "detectors.contradiction_threshold": "probability, 0 to 1", "contradiction from which on evidence is listed by how much it contradicts. Decides the order of evidence only";
     "detectors.summac.first_operator": "max, mean or min", "SummaC-ZS: over source sentences, for each response sentence. `max`, as published";
     "detectors.summac.second_operator": "max, mean or min", "SummaC-ZS: over response sentences. `mean`, as published";
@@ -96,6 +102,52 @@ options! {
     "verdict.actions.supported": "accept, retrieve_more, review or block", "what to do where everything was scored and is supported";
     "reward.profile": "ternary or binary_contradiction", "the formula of a request that names none. `ternary` also tells what is supported from what nobody can verify";
     "reward.not_mentioned_reward": "reward, -1 to 0", "what a sentence counts that the sources do not mention, in `ternary`. Half as bad as a contradiction: it may be true";
+    "judge.base_url": "address, empty = no judge", "where the API is, up to and without /chat/completions, such as http://127.0.0.1:8000/v1. Empty, because asking others costs money and shows them texts";
+    "judge.model": "name", "the model, as its backend knows it. Best not of the family that writes the responses";
+    "judge.api_key": "text, empty = none", "API key, sent as a bearer token and never shown. Better in the environment or in a file than here";
+    "judge.api_key_file": "file, empty = none", "file with the API key, in place of `api_key`";
+    "judge.ca_file": "file, empty = none", "PEM file of authorities that are trusted besides those of the system";
+    "judge.allow_plain_http": "true or false", "whether an API key may go over plain HTTP to another machine. False: it could be read on the way";
+    "judge.use_environment_proxy": "true or false", "whether HTTPS_PROXY and its kin are honoured";
+    "judge.connect_timeout_ms": "milliseconds", "how long connecting may take";
+    "judge.call_timeout_ms": "milliseconds", "how long one HTTP call may take, its answer included";
+    "judge.deadline_ms": "milliseconds", "how long a question may take with all its retries where nobody names a deadline; a check names its own";
+    "judge.max_answer_bytes": "bytes", "longest HTTP answer; a longer one is cut off and counts as unreadable";
+    "judge.max_input_bytes": "bytes", "longest texts of one question together; longer ones are refused with GL5010, never cut";
+    "judge.max_concurrent_calls": "calls", "HTTP calls under way at once, of all checks of this process";
+    "judge.max_waiting_calls": "calls", "HTTP calls that wait for their turn; more are refused with GL5005";
+    "judge.requests_per_minute": "calls a minute, 0 = any", "HTTP calls a minute, failed ones included: backends count those too";
+    "judge.tokens_per_minute": "tokens a minute, 0 = any", "tokens a minute, read and written";
+    "judge.retry.max_attempts": "sends", "how often one call is sent at most";
+    "judge.retry.base_ms": "milliseconds", "upper end of the first pause between two sends; doubles each time";
+    "judge.retry.max_ms": "milliseconds", "longest pause of our own between two sends";
+    "judge.retry.max_retry_after_ms": "milliseconds", "longest Retry-After that is waited for; a longer one fails at once";
+    "judge.retry.unreadable_reasks": "questions", "how often a question is asked again whose answer cannot be read";
+    "judge.breaker.failures": "failures in a row, 0 = never", "failures in a row after which the backend is left alone";
+    "judge.breaker.open_ms": "milliseconds", "how long it is left alone before one call tries again";
+    "judge.budget.tokens": "tokens, 0 = any", "most tokens in a window, read and written. A call is sent only where its upper bound still fits";
+    "judge.budget.cost": "money, 0 = any", "most money in a window, in the currency of the prices";
+    "judge.budget.window_ms": "milliseconds", "length of a budget's window; the first begins with the process";
+    "judge.price.input_per_million": "money for a million tokens", "price of tokens that are read, in any currency";
+    "judge.price.output_per_million": "money for a million tokens", "price of tokens that are written";
+    "judge.cache.max_bytes": "bytes, 0 = none", "answers that are kept, by prompt version, model, parameters and texts";
+    "judge.cache.ttl_ms": "milliseconds", "how long an answer is kept";
+    "judge.verdict.max_output_tokens": "tokens", "longest answer to a question for a verdict";
+    "judge.verdict.use_logprobs": "true or false", "whether probabilities are read from the backend's log probabilities, where it has them";
+    "judge.verdict.require_quote": "true or false", "whether a verdict counts as not mentioned where the words it quotes are not in the source. True: made-up support ends here";
+    "judge.verdict.votes": "answers, odd", "answers to one question in the grey zone; 1: never votes";
+    "judge.verdict.vote_temperature": "temperature, 0 to 2", "temperature of the answers after the first";
+    "judge.verdict.grey_low": "probability, 0 to 1", "lower end of the grey zone in which votes are taken";
+    "judge.verdict.grey_high": "probability, 0 to 1", "upper end of the grey zone in which votes are taken";
+    "judge.facts.max_output_tokens": "tokens", "longest answer to a question for facts";
+    "judge.facts.max_facts": "facts", "most facts of one text; more make the answer unreadable";
+    "judge.selfcheck.prompt": "fenced or reference", "how SelfCheckGPT's question is put: with fences around the texts, or character for character as published";
+    "judge.selfcheck.max_output_tokens": "tokens", "longest answer to SelfCheckGPT's question; as published. More for models that think";
+    "judge.sampling.max_output_tokens": "tokens", "longest sample";
+    "judge.sampling.max_samples": "samples", "most samples of one question";
+    "judge.sampling.samples": "samples", "samples that are drawn for a check with `draw_samples`. Published figures use 20; five tell most of it";
+    "judge.sampling.temperature": "temperature, 0 to 2", "temperature that samples are drawn at, as published";
+    "judge.sampling.seed": "number, 0 = none", "seed of the first sample, so that the same question has the same samples; 0 draws new ones each time";
     "cache.bytes": "bytes", "memory for scores of pairs; 0 turns the cache off. 64 MiB hold about 400,000 pairs";
     "coordinator.max_checks": "checks", "checks that run at once; more are refused with GL2004";
     "coordinator.window_jobs": "jobs", "jobs of one check under way at once. One large check leaves room for others";
@@ -226,6 +278,33 @@ pub const POLICY_OPTIONS: &[OptionInfo] = &[
     ),
     policy("policies.NAME.audit.rate", "share, 0 to 1", "share of checks in the sample, drawn by their id"),
 ];
+
+/// Options without a default: absent until they are set. A key that ends with `.*` stands for any name.
+pub const UNSET_OPTIONS: &[OptionInfo] = &[
+    policy(
+        "judge.price.cached_input_per_million",
+        "money for a million tokens",
+        "price of tokens that the backend had in its own prompt cache; absent: as input_per_million",
+    ),
+    policy(
+        "judge.extra_body.*",
+        "any",
+        "fields added to every request to the judge, such as extra_body = { chat_template_kwargs = { enable_thinking = false } }",
+    ),
+    policy(
+        "judge.capabilities.*",
+        "see docs/judge.md",
+        "what the judge's backend can do; absent: it is probed before the first question",
+    ),
+];
+
+/// Whether a key is one of [`UNSET_OPTIONS`].
+pub(super) fn is_unset_option(key: &str) -> bool {
+    UNSET_OPTIONS.iter().any(|info| match info.key.strip_suffix('*') {
+        Some(prefix) => key.starts_with(prefix),
+        None => info.key == key,
+    })
+}
 
 const fn policy(key: &'static str, unit: &'static str, summary: &'static str) -> OptionInfo {
     OptionInfo { key, summary, unit, shortcut: None }

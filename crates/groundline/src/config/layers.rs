@@ -1,7 +1,9 @@
 //! Putting settings together from defaults, a file, the environment and overrides.
 
 use super::Config;
-use super::inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, default_of, option, policy_key};
+use super::inventory::{
+    OPTIONS, OptionInfo, POLICY_OPTIONS, default_of, is_unset_option, option, policy_key,
+};
 use config::{File, FileFormat, Value, ValueKind};
 use groundline_types::{Code, Problem, nearest_name};
 use std::path::{Path, PathBuf};
@@ -122,7 +124,7 @@ fn check_keys(text: &str, name: &str) -> Result<(), Problem> {
 
 fn is_known(key: &str) -> bool {
     let of_policy = |key: String| POLICY_OPTIONS.iter().any(|info| info.key == key);
-    option(key).is_some() || policy_key(key).is_some_and(|(key, _)| of_policy(key))
+    option(key).is_some() || is_unset_option(key) || policy_key(key).is_some_and(|(key, _)| of_policy(key))
 }
 
 /// The nearest setting to one of a policy, under the policy's own name.

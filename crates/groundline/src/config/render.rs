@@ -1,6 +1,6 @@
 //! A configuration file with every option, made from the inventory.
 
-use super::inventory::{OPTIONS, POLICY_OPTIONS, SECTIONS, defaults};
+use super::inventory::{OPTIONS, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS, defaults};
 use std::collections::BTreeMap;
 
 /// Width of comments.
@@ -46,7 +46,7 @@ fn policies(out: &mut String) {
     for line in EXAMPLE_POLICY.lines() {
         push(out, format_args!("# {line}\n"));
     }
-    for info in POLICY_OPTIONS {
+    for info in POLICY_OPTIONS.iter().chain(UNSET_OPTIONS) {
         comment(out, &format!("{}: {}. Unit: {}.", info.key, info.summary, info.unit));
     }
 }

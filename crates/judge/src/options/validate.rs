@@ -93,6 +93,7 @@ impl JudgeOptions {
             ("selfcheck.max_output_tokens", u64::from(self.selfcheck.max_output_tokens)),
             ("sampling.max_output_tokens", u64::from(self.sampling.max_output_tokens)),
             ("sampling.max_samples", self.sampling.max_samples as u64),
+            ("sampling.samples", self.sampling.samples as u64),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return Err(invalid(format!("{name} is 0; it must be at least 1")));
@@ -105,6 +106,9 @@ impl JudgeOptions {
         }
         if self.retry.base_ms > self.retry.max_ms {
             return Err(invalid("retry.base_ms is larger than retry.max_ms"));
+        }
+        if self.sampling.samples > self.sampling.max_samples {
+            return Err(invalid("sampling.samples is larger than sampling.max_samples"));
         }
         if self.verdict.votes > MAX_VOTES || self.verdict.votes.is_multiple_of(2) {
             return Err(invalid(format!("verdict.votes must be odd and at most {MAX_VOTES}")));
@@ -127,6 +131,9 @@ impl JudgeOptions {
             return Err(invalid(
                 "budget.cost is set, but price says that nothing costs anything; set the prices",
             ));
+        }
+        if !(0.0..=MAX_TEMPERATURE).contains(&self.sampling.temperature) {
+            return Err(invalid(format!("sampling.temperature must be 0 to {MAX_TEMPERATURE}")));
         }
         let verdict = &self.verdict;
         if !(0.0..=MAX_TEMPERATURE).contains(&verdict.vote_temperature) {

@@ -18,6 +18,10 @@ fn record_everything() {
     record::sentences(SentenceEnd::Supported, 3);
     record::check_items(ItemKind::Pair, 8);
     record::cache_hits(2);
+    record::judge_asked(JudgeTask::Verdict, JudgeEnd::Failed, second);
+    record::judge_failed(Code::JUDGE_REFUSED);
+    record::judge_spent(2, 300, 20);
+    record::judge_available(true);
     record::job_published(Lane::Bulk, PublishEnd::Stored, second);
     record::job_resent();
     record::job_given_up(Code::JOB_DEAD);
@@ -78,6 +82,7 @@ fn everything_of_the_inventory_leaves_the_process_and_nothing_else() {
     assert_eq!(series["groundline_checks_running"], 0.0);
     assert_eq!(series["groundline_check_sentences_total{verdict=\"supported\"}"], 3.0);
     assert_eq!(series["groundline_requests_total{route=\"check\",status=\"200\"}"], 1.0);
+    assert_eq!(series["groundline_judge_tokens_total{kind=\"input\"}"], 300.0);
     assert_eq!(series["groundline_admitted_tokens_total{tenant=\"team-a\"}"], 1000.0);
     assert_eq!(series["groundline_check_duration_seconds_bucket{lane=\"online\",le=\"1\"}"], 1.0);
 

@@ -14,6 +14,8 @@ pub(super) const FIELDS: &[&str] = &[
     "history",
     "history_is_evidence",
     "samples",
+    "draw_samples",
+    "generator",
     "methods",
     "facts",
     "matrix",
@@ -50,6 +52,8 @@ pub(super) fn from_value(value: Value) -> Result<CheckRequest, Problem> {
     request.question = text_of(&mut fields, "question")?;
     request.profile = text_of(&mut fields, "profile")?;
     request.samples = texts_of(&mut fields, "samples")?.unwrap_or_default();
+    request.draw_samples = flag_of(&mut fields, "draw_samples")?;
+    request.generator = text_of(&mut fields, "generator")?;
     request.policy = policy_of(&mut fields)?;
     if let Some(methods) = texts_of(&mut fields, "methods")? {
         if request.policy.is_some() {

@@ -162,3 +162,17 @@ fn samples_stand_in_for_a_source_and_have_limits_of_their_own() {
     assert_eq!(code(&["a", "b", "c"], &limits), Err(Code::TOO_LARGE));
     assert_eq!(code(&["a\0"], &limits), Err(Code::NUL_BYTE));
 }
+
+#[test]
+fn samples_are_drawn_only_for_a_question_and_a_generator_is_a_name() {
+    let text = r#"{"response":"R","question":"Who?","draw_samples":true,"generator":"gpt-4o"}"#;
+    let mut request = CheckRequest::from_json(text).unwrap();
+    assert_eq!((request.draw_samples, request.generator.as_deref()), (true, Some("gpt-4o")));
+    assert_eq!(request.validate(&Limits::default()), Ok(()), "drawn samples take the place of a source");
+    request.question = Some(" ".to_owned());
+    let problem = request.validate(&Limits::default()).unwrap_err();
+    assert!(problem.code == Code::INVALID_FIELD && problem.message.contains("`question`"), "{problem}");
+    let mut request = CheckRequest::new("R", "S");
+    request.generator = Some("x".repeat(257));
+    assert_eq!(request.validate(&Limits::default()).unwrap_err().code, Code::INVALID_FIELD);
+}

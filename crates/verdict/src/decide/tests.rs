@@ -6,6 +6,7 @@ use groundline_types::{
 };
 use std::sync::Arc;
 
+mod judge;
 mod promises;
 mod samples;
 mod stages;

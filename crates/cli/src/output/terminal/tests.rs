@@ -107,3 +107,16 @@ fn methods_with_numbers_of_their_own_show_them_under_the_sentence() {
     let text = render_result(&sample, &layout(90, false));
     assert_eq!(text.matches("selfcheck_ngram 5.31 (higher is worse)").count(), 1, "{text}");
 }
+
+#[test]
+fn a_judges_words_and_a_sources_hedge_stand_under_the_sentence() {
+    let mut sample = result(RESULT);
+    sample.sentences[0].reason = VerdictReason::Judge;
+    sample.sentences[0].detail = Some("The source says \u{1b}[31mso.".to_owned());
+    sample.sentences[2].reason = VerdictReason::HedgedSource;
+    sample.sentences[2].detail = Some("the source only says that this may be so: “is thought to”".to_owned());
+    let text = render_result(&sample, &layout(100, false));
+    assert!(text.contains("judge: The source says ") && text.contains("is quoted: “Marie Curie"), "{text}");
+    assert!(text.contains("this may be so: “is thought to”"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+}

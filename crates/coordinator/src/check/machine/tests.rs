@@ -1,6 +1,6 @@
 use super::*;
 use groundline_bus::TARGET_JOB_TOKENS;
-use groundline_types::{ModelResult, SCHEMA, Scores, Status, Timings, Usage};
+use groundline_types::{Answered, ModelResult, SCHEMA, Scores, Status, Timings, Usage};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -219,6 +219,8 @@ struct World {
     /// Rounds still to come, by what each item is.
     rounds: Vec<Vec<u8>>,
     current: Vec<Standing>,
+    /// Questions of the current round.
+    questions: usize,
     /// Places of the current round that another check leads, until it gives them up.
     elsewhere: BTreeSet<usize>,
     /// What this check leads and has not resolved.
@@ -256,6 +258,22 @@ impl World {
             }
             Effect::FailRest(outcomes, reason) => {
                 self.check_outcomes(&outcomes, Some(&reason))?;
+                self.flying.push(Event::DetectorsDone);
+            }
+            Effect::Ask(question) => {
+                let answered = Box::new(answered(question as f64));
+                let event = Event::Answered { question, answered };
+                self.flying.push(event.clone());
+                if question % 3 == 0 {
+                    self.flying.push(event);
+                }
+            }
+            Effect::Hear(answers) => {
+                self.check_answers(&answers, None)?;
+                self.next_round();
+            }
+            Effect::FailUnheard(answers, reason) => {
+                self.check_answers(&answers, Some(&reason))?;
                 self.flying.push(Event::DetectorsDone);
             }
             Effect::Submit { serial, items } => {
@@ -309,6 +327,11 @@ impl World {
             return self.flying.push(Event::DetectorsDone);
         }
         let round = self.rounds.remove(0);
+        if round[0].is_multiple_of(3) {
+            self.current.clear();
+            self.questions = round.len();
+            return self.flying.push(Event::Ask(round.len()));
+        }
         let standing = |(place, kind): (usize, &u8)| match kind % 8 {
             0 => Standing::Hit(score(place)),
             1 => Standing::Refused(reason(Code::CLAIM_TOO_LONG)),
@@ -334,6 +357,17 @@ impl World {
                 Event::JobScored { serial, outcomes }
             }
         }
+    }
+
+    fn check_answers(&self, answers: &[Answered], closing: Option<&Reason>) -> Result<(), TestCaseError> {
+        prop_assert_eq!(answers.len(), self.questions, "C1");
+        for (question, answer) in answers.iter().enumerate() {
+            match &answer.outcome {
+                Outcome::Failed(found) => prop_assert_eq!(Some(found), closing),
+                _ => prop_assert_eq!(answer, &answered(question as f64)),
+            }
+        }
+        Ok(())
     }
 
     fn check_outcomes(
@@ -372,6 +406,7 @@ proptest! {
             window,
             rounds,
             current: Vec::new(),
+            questions: 0,
             elsewhere: BTreeSet::new(),
             led: BTreeSet::new(),
             flying: vec![Event::Prepared],
@@ -403,4 +438,56 @@ proptest! {
         prop_assert_eq!(world.state.phase(), Phase::Done, "it hangs");
         prop_assert_eq!(world.replies, usize::from(!world.caller_gone), "C5");
     }
+}
+
+fn answered(value: f64) -> Answered {
+    let outcome = Outcome::Scored(groundline_types::Answer::Inconsistency(value));
+    Answered { outcome, cost: groundline_types::JudgeCost::default() }
+}
+
+fn asked(effects: &[Effect]) -> Vec<usize> {
+    let ask = |effect: &Effect| match effect {
+        Effect::Ask(question) => Some(*question),
+        _ => None,
+    };
+    effects.iter().filter_map(ask).collect()
+}
+
+#[test]
+fn questions_are_asked_a_few_at_a_time_and_heard_together_in_order() {
+    let mut state = State::new(1, TARGET_JOB_TOKENS);
+    step(&mut state, Event::Prepared);
+    let effects = step(&mut state, Event::Ask(20));
+    assert_eq!(asked(&effects), (0..16).collect::<Vec<_>>());
+    let mut heard = Vec::new();
+    for question in (0..20).rev().chain([3]) {
+        // Those beyond the first 16 are not asked yet at first; their answers count for nothing then.
+        let event = Event::Answered { question, answered: Box::new(answered(question as f64)) };
+        heard.extend(step(&mut state, event));
+    }
+    assert_eq!(asked(&heard), [16, 17, 18, 19]);
+    assert!(!heard.iter().any(|effect| matches!(effect, Effect::Hear(_))), "four are still being asked");
+    for question in 16..20 {
+        let event = Event::Answered { question, answered: Box::new(answered(question as f64)) };
+        heard = step(&mut state, event);
+    }
+    let expected = (0..20).map(|question| answered(f64::from(question))).collect();
+    assert_eq!(heard, [Effect::Hear(expected)]);
+    assert_eq!((state.phase(), state.tally().done), (Phase::Detecting, 20));
+}
+
+#[test]
+fn at_the_deadline_questions_without_an_answer_fail_and_late_answers_change_nothing() {
+    let mut state = State::new(1, TARGET_JOB_TOKENS);
+    step(&mut state, Event::Prepared);
+    step(&mut state, Event::Ask(2));
+    step(&mut state, Event::Answered { question: 0, answered: Box::new(answered(0.0)) });
+    let late = reason(Code::DEADLINE);
+    let effects = step(&mut state, Event::Finish(late.clone()));
+    let answers = vec![answered(0.0), Answered::failed(late.clone())];
+    assert_eq!(effects, [Effect::Cancel, Effect::FailUnheard(answers, late)]);
+    assert_eq!(step(&mut state, Event::Answered { question: 1, answered: Box::new(answered(1.0)) }), []);
+    let again = step(&mut state, Event::Ask(1));
+    assert!(matches!(&again[..], [Effect::Cancel, Effect::FailUnheard(answers, _)] if answers.len() == 1));
+    assert_eq!(step(&mut state, Event::DetectorsDone), [Effect::Conclude]);
 }

@@ -1,6 +1,6 @@
 //! What the machine hears and says.
 
-use groundline_types::{CheckResult, Outcome, Problem, Reason, Score};
+use groundline_types::{Answered, CheckResult, Outcome, Problem, Reason, Score};
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +9,10 @@ pub(crate) enum Event {
     Prepared,
     /// The detectors ask for a round of distinct work.
     Round(Vec<RoundItem>),
+    /// The detectors ask a judge so many questions.
+    Ask(usize),
+    /// A question of the round has ended.
+    Answered { question: usize, answered: Box<Answered> },
     /// The detectors are done.
     DetectorsDone,
     /// A job has been answered, with one outcome for each of its items.
@@ -71,6 +75,12 @@ pub(crate) enum Effect {
     Resume(Vec<Outcome<Score>>),
     /// Give them a round's outcomes, and answer all that they still ask for with this reason.
     FailRest(Vec<Outcome<Score>>, Reason),
+    /// Ask the judge this question of the round.
+    Ask(usize),
+    /// Give the detectors the answers to a round's questions, and ask for the next one.
+    Hear(Vec<Answered>),
+    /// Give them the answers to a round's questions, and answer all that they still ask for with this reason.
+    FailUnheard(Vec<Answered>, Reason),
     /// Send a job of these items of the round.
     Submit { serial: u32, items: Vec<usize> },
     /// Send it again to a dispatcher that may not know it.
@@ -87,7 +97,7 @@ pub(crate) enum Effect {
     Conclude,
     /// Answer the caller.
     Reply(Box<Result<CheckResult, Problem>>),
-    /// Drop every job, and give up what others wait for.
+    /// Drop every job and every question, and give up what others wait for.
     Cancel,
 }
 

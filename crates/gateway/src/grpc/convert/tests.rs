@@ -26,6 +26,8 @@ fn full() -> wire::CheckRequest {
         offsets: Some("utf16".to_owned()),
         policy_name: None,
         policy: None,
+        draw_samples: true,
+        generator: Some("g".to_owned()),
     }
 }
 
@@ -51,7 +53,7 @@ fn a_message_says_what_the_json_of_a_request_says() {
         "response": "r", "sources": [{ "text": "s", "id": "i", "title": "t" }], "id": "id", "question": "q",
         "history": [{ "role": "user", "content": "c" }], "history_is_evidence": true, "samples": ["o"],
         "methods": ["numeric"], "facts": true, "matrix": true, "profile": "p", "deadline_ms": 5, "lane": "bulk",
-        "offsets": "utf16",
+        "offsets": "utf16", "draw_samples": true, "generator": "g",
     });
     let request = read(full()).unwrap();
     assert_eq!(request, CheckRequest::from_value(json).unwrap());

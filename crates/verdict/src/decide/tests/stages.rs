@@ -50,7 +50,7 @@ fn every_rule_for_what_to_do_has_its_case_and_its_setting() {
 
 #[test]
 fn a_later_stage_leaves_what_it_could_not_score_to_the_earlier_one() {
-    let roles = Roles { advisory: Vec::new(), fallback: Some("summac") };
+    let roles = Roles { fallback: Some("summac"), ..Roles::default() };
     let reports = [
         entailment(vec![failed(), scored(0.9, 0.0), failed()]),
         report("summac", vec![scored(0.8, 0.0), scored(0.1, 0.9), failed()], 0.5),
@@ -76,10 +76,10 @@ fn advisory_methods_are_shown_and_decide_nothing() {
         report("numeric", vec![Outcome::Scored(conflict)], 0.0),
         report("summac", vec![scored(0.9, 0.0)], 0.9),
     ];
-    let roles = Roles { advisory: vec!["entailment", "numeric"], fallback: None };
+    let roles = Roles { advisory: vec!["entailment", "numeric"], ..Roles::default() };
     let decision = decide_staged(&statements(1), &reports, &roles, &VerdictPolicy::default());
     assert_eq!((decision.verdict, decision.methods.len()), (Some(Verdict::Supported), 3));
-    let roles = Roles { advisory: vec!["entailment", "numeric", "summac"], fallback: None };
+    let roles = Roles { advisory: vec!["entailment", "numeric", "summac"], ..Roles::default() };
     let decision = decide_staged(&statements(1), &reports, &roles, &VerdictPolicy::default());
     assert_eq!((decision.verdict, decision.status), (None, Status::Abstained));
 }
