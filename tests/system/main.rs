@@ -12,6 +12,7 @@ mod faults;
 mod jsonl;
 mod judge;
 mod large;
+mod learned;
 mod models;
 mod overload;
 mod policies;

@@ -20,7 +20,7 @@ pub(crate) use result::{decode_result, encode_result};
 
 use crate::{CheckId, Incarnation, JobId, SubjectToken};
 use generated as pb;
-use groundline_types::{Code, Head, Lane, Reason};
+use groundline_types::{Code, Head, Lane, PRESETS, Preset, Reason};
 
 /// Schema of the messages that this program writes: `major.minor`. Whoever reads another major does not understand it.
 pub(crate) const SCHEMA: &str = "1.0";
@@ -85,6 +85,19 @@ fn head_to_wire(head: Head) -> i32 {
     match head {
         Head::Nli => pb::Head::Nli as i32,
         Head::Support => pb::Head::Support as i32,
+        Head::Learned(preset) => pb_head(preset) as i32,
+    }
+}
+
+fn pb_head(preset: Preset) -> pb::Head {
+    match preset {
+        Preset::Factcc => pb::Head::Factcc,
+        Preset::MinicheckRoberta => pb::Head::MinicheckRoberta,
+        Preset::MinicheckDeberta => pb::Head::MinicheckDeberta,
+        Preset::MinicheckFlanT5 => pb::Head::MinicheckFlanT5,
+        Preset::Alignscore => pb::Head::Alignscore,
+        Preset::True => pb::Head::True,
+        Preset::Hhem => pb::Head::Hhem,
     }
 }
 
@@ -93,6 +106,11 @@ fn head_from_wire(value: i32) -> Result<Head, WireError> {
         Ok(pb::Head::Nli) => Ok(Head::Nli),
         Ok(pb::Head::Support) => Ok(Head::Support),
         Ok(pb::Head::Unspecified) => Err(missing("head")),
+        Ok(learned) => PRESETS
+            .iter()
+            .find(|info| pb_head(info.preset) == learned)
+            .map(|info| Head::Learned(info.preset))
+            .ok_or(WireError::UnknownValue { field: "head", value }),
         Err(_) => Err(WireError::UnknownValue { field: "head", value }),
     }
 }

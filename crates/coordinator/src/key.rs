@@ -1,7 +1,7 @@
 //! What a score is remembered by.
 
 use groundline_bus::SubjectToken;
-use groundline_types::{Head, ModelId, Work};
+use groundline_types::{ModelId, Work};
 
 /// BLAKE3 over length-prefixed fields: model revision, tenant scope, kind, head and texts. Never a claim's text alone.
 pub(crate) type Key = [u8; 32];
@@ -28,11 +28,7 @@ impl KeyMaker {
         match work {
             Work::Pair { premise, hypothesis, head } => {
                 push_field(&mut self.buffer, b"pair");
-                let head: &[u8] = match head {
-                    Head::Nli => b"nli",
-                    Head::Support => b"support",
-                };
-                push_field(&mut self.buffer, head);
+                push_field(&mut self.buffer, head.name().as_bytes());
                 push_field(&mut self.buffer, premise.as_bytes());
                 push_field(&mut self.buffer, hypothesis.as_bytes());
             }
@@ -53,6 +49,7 @@ fn push_field(buffer: &mut Vec<u8>, field: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groundline_types::{Head, PRESETS};
 
     #[test]
     fn everything_that_can_change_a_score_changes_the_key() {
@@ -71,6 +68,8 @@ mod tests {
             one.key(&pair("a", "bc", Head::Nli)),
             one.key(&pair("c", "ab", Head::Nli)),
             one.key(&pair("ab", "c", Head::Support)),
+            one.key(&pair("ab", "c", Head::Learned(PRESETS[0].preset))),
+            one.key(&pair("ab", "c", Head::Learned(PRESETS[1].preset))),
             one.key(&Work::Embed { text: "abc".into() }),
             maker("s", "t").key(&pair("ab", "c", Head::Nli)),
             maker("r", "u").key(&pair("ab", "c", Head::Nli)),

@@ -22,6 +22,7 @@ mod hedges;
 mod judge;
 mod judged;
 mod layout;
+mod learned;
 mod notation;
 mod numeric;
 mod options;

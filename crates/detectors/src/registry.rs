@@ -10,7 +10,7 @@ use crate::summac::Summac;
 use crate::summac_conv::SummacConv;
 use crate::support::Support;
 use crate::{Detector, DetectorOptions};
-use groundline_types::{Code, Polarity, Problem, nearest_name};
+use groundline_types::{Code, Polarity, Preset, Problem, nearest_name};
 use serde::Serialize;
 use table::METHODS;
 
@@ -80,6 +80,17 @@ impl MethodInfo {
     }
 }
 
+/// The methods that are learned detectors.
+const LEARNED: [(&str, Preset); 7] = [
+    ("factcc", Preset::Factcc),
+    ("minicheck_roberta", Preset::MinicheckRoberta),
+    ("minicheck_deberta", Preset::MinicheckDeberta),
+    ("minicheck_flan_t5", Preset::MinicheckFlanT5),
+    ("alignscore", Preset::Alignscore),
+    ("true", Preset::True),
+    ("hhem", Preset::Hhem),
+];
+
 /// The name that stands for the methods with [`MethodInfo::in_default`].
 const DEFAULT: &str = "default";
 
@@ -139,7 +150,10 @@ pub fn create(method: &str, options: &DetectorOptions) -> Option<Box<dyn Detecto
         "selfcheck_overlap" => Box::new(SelfcheckOverlap::new(options)),
         "selfcheck_prompt" => Box::new(SelfcheckPrompt::new(options)),
         "judge" => Box::new(JudgeVerdicts::new(options)),
-        _ => return None,
+        name => {
+            let (method, preset) = LEARNED.iter().copied().find(|(method, _)| *method == name)?;
+            Box::new(Support::learned(method, preset, options))
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! `support`: the binary support head of a model.
+//! `support`: the binary support head of a model; and learned detectors beside the model, each in its own windows.
 //!
 //! A head trained for one question: is this claim supported by this passage? For the shipped model it is described on the card in
 //! models/groundline-mini. Pairs are (evidence, claim), as for NLI; of its two logits the second is "supported", and the
@@ -7,24 +7,28 @@
 //! Support of a claim is the **largest** over all windows and all single sentences of all sources, never the largest doubt: a
 //! source more can only add support. (A window at the end of one text may change when the text goes on, and with it what that window
 //! says; single sentences stay.) A binary head cannot tell contradicted from not mentioned: what it does not support is not
-//! mentioned. The response's number is its weakest sentence's.
+//! mentioned. The response's number is its weakest sentence's (the mean, for AlignScore).
 
 use crate::answers::read_logits;
+use crate::features::EvidenceFeatures;
 use crate::layout::Layout;
-use crate::tally::{PICKS, never_started, response_number, weakest_support};
+use crate::learned::{facts_of, rewindowed};
+use crate::reading::reading;
+use crate::tally::{PICKS, mean_support, never_started, response_number, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
 use groundline_types::{
     ClaimFinding, Code, EvidencePick, Head, ModelFacts, NliProbabilities, Outcome, Polarity, PreparedCheck,
-    Probability, Reason, Report, Score, Work,
+    Preset, Probability, Reason, Report, Score, Work,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const METHOD: &str = "support";
-
-/// The largest support of the support head over windows and sentences.
+/// The largest support over windows, and over sentences where the model is asked about those too.
 #[derive(Debug)]
 pub(crate) struct Support {
+    method: &'static str,
+    /// The learned detector that is asked; `None` for the model's own head.
+    preset: Option<Preset>,
     chunk: usize,
     run: Option<Run>,
 }
@@ -32,6 +36,8 @@ pub(crate) struct Support {
 /// Claim by claim: all windows, then all rows.
 #[derive(Debug)]
 struct Run {
+    method: &'static str,
+    preset: Option<Preset>,
     check: Arc<PreparedCheck>,
     layout: Layout,
     asked: usize,
@@ -42,13 +48,43 @@ struct Run {
 }
 
 impl Support {
+    /// The model's own support head, over windows and single sentences.
     pub(crate) fn new(options: &DetectorOptions) -> Self {
-        Self { chunk: options.pairs_per_round.max(1), run: None }
+        Self { method: "support", preset: None, chunk: options.pairs_per_round.max(1), run: None }
+    }
+
+    /// A learned detector, over its authors' windows alone.
+    pub(crate) fn learned(method: &'static str, preset: Preset, options: &DetectorOptions) -> Self {
+        Self { method, preset: Some(preset), ..Self::new(options) }
+    }
+
+    /// The check and the facts that the one who is asked sees, or why there is nobody to ask.
+    fn view(
+        &self,
+        check: &Arc<PreparedCheck>,
+        facts: &ModelFacts,
+    ) -> (Arc<PreparedCheck>, ModelFacts, Option<Reason>) {
+        let missing = |message: String| Some(Reason::new(Code::HEAD_MISSING, message));
+        let Some(preset) = self.preset else {
+            let message = "the model has no support head; add support_head.safetensors or use another method";
+            let reason = if facts.has_support_head { None } else { missing(message.to_owned()) };
+            return (Arc::clone(check), facts.clone(), reason);
+        };
+        match facts.learned.iter().find(|learned| learned.preset == preset) {
+            Some(learned) => (Arc::new(rewindowed(check, learned)), facts_of(learned, facts), None),
+            None => {
+                let name = preset.name();
+                let message = format!(
+                    "no model of preset {name} is loaded; add a section [models.{name}] with its path to the configuration"
+                );
+                (Arc::clone(check), facts.clone(), missing(message))
+            }
+        }
     }
 
     fn next(&mut self) -> Next {
         let Some(run) = &mut self.run else {
-            return Next::Done(never_started(METHOD));
+            return Next::Done(never_started(self.method));
         };
         let start = run.asked;
         run.asked = (start + self.chunk).min(run.planned_items());
@@ -61,18 +97,19 @@ impl Support {
 
 impl Detector for Support {
     fn name(&self) -> &'static str {
-        METHOD
+        self.method
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
-        let mut layout = Layout::new(check, facts);
-        if !facts.has_support_head {
-            let message = "the model has no support head; add support_head.safetensors or use another method";
-            layout.fail_columns(&Reason::new(Code::HEAD_MISSING, message));
+        let (check, facts, missing) = self.view(check, facts);
+        let mut layout = Layout::new(&check, &facts);
+        if let Some(reason) = missing {
+            layout.fail_columns(&reason);
         }
         let found = vec![None; layout.columns.len()];
+        let (method, preset) = (self.method, self.preset);
         self.run =
-            Some(Run { check: Arc::clone(check), layout, asked: 0, answered: 0, open: Vec::new(), found });
+            Some(Run { method, preset, check, layout, asked: 0, answered: 0, open: Vec::new(), found });
         self.next()
     }
 
@@ -89,9 +126,9 @@ impl Detector for Support {
 }
 
 impl Run {
-    /// Pairs for one claim.
+    /// Pairs for one claim. A learned detector is asked what its authors ask it: windows alone.
     fn height(&self) -> usize {
-        self.layout.windows.len() + self.layout.rows.len()
+        self.layout.windows.len() + if self.preset.is_some() { 0 } else { self.layout.rows.len() }
     }
 
     fn planned_items(&self) -> usize {
@@ -105,7 +142,8 @@ impl Run {
             Some(row) => self.layout.row_text(&self.check, row),
         };
         let claim = self.layout.column_text(&self.check, column);
-        Work::Pair { premise: Arc::clone(evidence), hypothesis: Arc::clone(claim), head: Head::Support }
+        let head = self.preset.map_or(Head::Support, Head::Learned);
+        Work::Pair { premise: Arc::clone(evidence), hypothesis: Arc::clone(claim), head }
     }
 
     fn take(&mut self, outcomes: &[Outcome<Score>]) {
@@ -114,13 +152,13 @@ impl Run {
             self.open.push(read_support(outcomes.get(at)));
             if (place + 1) % height == 0 {
                 let answers = std::mem::take(&mut self.open);
-                self.found[place / height] = Some(self.finding(&answers));
+                self.found[place / height] = Some(self.finding(place / height, &answers));
             }
         }
         self.answered = self.asked;
     }
 
-    fn finding(&self, answers: &[Result<f32, Reason>]) -> Outcome<ClaimFinding> {
+    fn finding(&self, column: usize, answers: &[Result<f32, Reason>]) -> Outcome<ClaimFinding> {
         let mut supports = Vec::with_capacity(answers.len());
         for answer in answers {
             match answer {
@@ -132,17 +170,36 @@ impl Run {
         let Some(best) = best else {
             return Outcome::Failed(Reason::new(Code::INTERNAL, "there was nothing to score"));
         };
-        let rows = supports.get(self.layout.windows.len()..).unwrap_or_default();
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        // Stable: of equals the earlier sentence comes first.
-        order.sort_by(|a, b| rows[*b].total_cmp(&rows[*a]));
-        let evidence = order.into_iter().take(PICKS).filter_map(|row| self.pick(row, rows[row])).collect();
+        let evidence = if self.preset.is_some() {
+            self.evidence_in_window(column, &supports)
+        } else {
+            self.evidence_by_row(supports.get(self.layout.windows.len()..).unwrap_or_default())
+        };
         Outcome::Scored(ClaimFinding {
             support: Some(best),
             evidence,
             score: Some(f64::from(best.get())),
             ..ClaimFinding::default()
         })
+    }
+
+    /// The sentences that support most.
+    fn evidence_by_row(&self, rows: &[f32]) -> Vec<EvidencePick> {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        // Stable: of equals the earlier sentence comes first.
+        order.sort_by(|a, b| rows[*b].total_cmp(&rows[*a]));
+        order.into_iter().take(PICKS).filter_map(|row| self.pick(row, rows[row])).collect()
+    }
+
+    /// The sentences of the best window that are nearest to the claim: which of them the model went by, it does not tell.
+    fn evidence_in_window(&self, column: usize, windows: &[f32]) -> Vec<EvidencePick> {
+        let places = 0..windows.len().min(self.layout.windows.len());
+        let best = places.reduce(|best, place| if windows[place] > windows[best] { place } else { best });
+        let Some(best) = best else { return Vec::new() };
+        let rows: Vec<usize> = self.layout.window_rows[best].clone().collect();
+        let claim = reading(&self.check, self.layout.column_text(&self.check, column));
+        let nearest = EvidenceFeatures::new(&self.check, &self.layout).nearest_first(&claim.features, &rows);
+        nearest.into_iter().take(PICKS).filter_map(|row| self.pick(row, windows[best])).collect()
     }
 
     fn pick(&self, row: usize, support: f32) -> Option<EvidencePick> {
@@ -157,9 +214,14 @@ impl Run {
 
     fn report(&mut self) -> Report {
         let claims = self.layout.outcomes(std::mem::take(&mut self.found));
+        let number = match self.preset {
+            // As published: the mean over the response's sentences.
+            Some(Preset::Alignscore) => mean_support(&claims),
+            _ => weakest_support(&claims),
+        };
         Report {
-            method: METHOD,
-            score: response_number(&claims, weakest_support(&claims), Polarity::HigherIsSupported),
+            method: self.method,
+            score: response_number(&claims, number, Polarity::HigherIsSupported),
             claims,
             facts: Vec::new(),
             extra: BTreeMap::new(),

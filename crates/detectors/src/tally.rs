@@ -214,6 +214,14 @@ pub(crate) fn weakest_support(claims: &[Outcome<ClaimFinding>]) -> Option<f64> {
     supports.map(f64::from).reduce(f64::min)
 }
 
+/// The mean support of the scored claims.
+pub(crate) fn mean_support(claims: &[Outcome<ClaimFinding>]) -> Option<f64> {
+    let supports = claims.iter().filter_map(|claim| claim.scored()?.support);
+    let (sum, count) =
+        supports.fold((0.0, 0_u32), |(sum, count), support| (sum + f64::from(support.get()), count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
 /// What a detector says that is resumed before it was started.
 pub(crate) fn never_started(method: &'static str) -> Report {
     let reason = Reason::new(Code::INTERNAL, "the method was resumed before it was started");

@@ -31,6 +31,7 @@ pub(crate) fn facts() -> ModelFacts {
         has_support_head: false,
         summac_conv_fitted: false,
         counter: Arc::new(Words),
+        learned: Vec::new(),
     }
 }
 
@@ -200,7 +201,11 @@ pub(crate) fn scorer(nli: impl Fn(&str, &str) -> (f32, f32)) -> impl FnMut(&Work
             let (entailment, contradiction) = nli(premise, hypothesis);
             logits(entailment, contradiction)
         }
-        Work::Pair { premise, hypothesis, head: groundline_types::Head::Support } => {
+        Work::Pair {
+            premise,
+            hypothesis,
+            head: groundline_types::Head::Support | groundline_types::Head::Learned(_),
+        } => {
             let (support, _) = nli(premise, hypothesis);
             Outcome::Scored(Score::Logits([0.0, (support / (1.0 - support)).ln()].into()))
         }

@@ -10,7 +10,7 @@ use crate::judge::judge_of;
 #[cfg(feature = "cluster")]
 use crate::models::read_model_facts;
 use crate::readiness::{NotReady, Remark, not_ready, remarks};
-use crate::{Config, load_model};
+use crate::{Config, load_engine};
 use groundline_actors::ComponentHealth;
 #[cfg(feature = "cluster")]
 use groundline_actors::{TaskKind, run_blocking};
@@ -88,11 +88,10 @@ impl Checker {
     /// of a second to many seconds, by its size.
     ///
     /// # Errors
-    /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG); errors of [`load_model`].
+    /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG); errors of [`load_engine`].
     pub fn embedded(config: Config) -> Result<Self, Problem> {
         config.validate()?;
-        let model = load_model(&config)?;
-        Self::with_engine(Arc::new(model), config)
+        Self::with_engine(load_engine(&config)?, config)
     }
 
     /// A checker on any engine, for tests and for engines of one's own. The section `model` of `config` is not used.
@@ -109,7 +108,7 @@ impl Checker {
     /// and its revision, and never its weights; workers with the same folder answer.
     ///
     /// # Errors
-    /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG); errors of [`load_model`];
+    /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG); errors of [`load_engine`];
     /// [`Code::BUS_UNAVAILABLE`](groundline_types::Code::BUS_UNAVAILABLE) and its neighbours where the broker cannot be reached or
     /// used.
     #[cfg(feature = "cluster")]

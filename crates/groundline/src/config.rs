@@ -7,6 +7,7 @@
 mod gateway;
 mod inventory;
 mod layers;
+mod learned;
 mod limits;
 mod render;
 
@@ -14,8 +15,9 @@ pub use gateway::{
     GatewayAdmissionConfig, GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig,
     GatewayTlsConfig,
 };
-pub use inventory::{OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS};
+pub use inventory::{MODEL_OPTIONS, OPTIONS, OptionInfo, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS};
 pub use layers::ConfigLayers;
+pub use learned::LearnedModelConfig;
 pub use limits::LimitsConfig;
 pub use render::default_toml;
 
@@ -41,6 +43,8 @@ use std::time::Duration;
 pub struct Config {
     /// Which model answers.
     pub model: ModelConfig,
+    /// Learned detectors beside it: sections `[models.NAME]`.
+    pub models: BTreeMap<String, LearnedModelConfig>,
     /// How it computes.
     pub engine: EngineConfig,
     /// What is refused as too large.
@@ -369,6 +373,7 @@ impl Config {
         if self.judge.is_on() {
             self.judge.validate().map_err(inside("judge"))?;
         }
+        learned::validate(&self.models)?;
         validate_policies(&self.policies)?;
         self.validate_need_of_judge()
     }

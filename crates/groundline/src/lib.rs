@@ -59,8 +59,8 @@ pub use checker::{Checker, StreamEvents};
 pub use config::{
     CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, GatewayAdmissionConfig,
     GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig, GatewayTlsConfig, IsaChoice,
-    LimitsConfig, MAX_THREADS, ModelConfig, OPTIONS, OptionInfo, OutputConfig, POLICY_OPTIONS, SECTIONS,
-    UNSET_OPTIONS, WorkerConfig, default_toml,
+    LearnedModelConfig, LimitsConfig, MAX_THREADS, MODEL_OPTIONS, ModelConfig, OPTIONS, OptionInfo,
+    OutputConfig, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS, WorkerConfig, default_toml,
 };
 #[cfg(feature = "cluster")]
 pub use dead_letters::{DeadLetter, DeadLetters};
@@ -89,7 +89,7 @@ pub use groundline_verdict::reward::{
 };
 pub use judge::{JudgeProbe, probe_judge};
 pub use models::{
-    FoundModel, ModelDetails, Verification, describe_model, find_model, list_models, load_model,
+    FoundModel, ModelDetails, Verification, describe_model, find_model, list_models, load_engine, load_model,
     model_folders, verify_model,
 };
 pub use readiness::{NotReady, PROGRESS_PATIENCE, Remark};

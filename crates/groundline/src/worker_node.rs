@@ -2,7 +2,7 @@
 
 use crate::any_bus::AnyBus;
 use crate::readiness::{NotReady, Remark, not_ready, remarks};
-use crate::{Config, load_model};
+use crate::{Config, load_engine};
 use groundline_actors::{ComponentHealth, HealthBoard, TaskKind, run_blocking};
 use groundline_bus::NatsBus;
 use groundline_inference::Engine;
@@ -32,14 +32,14 @@ impl WorkerNode {
     /// Loads the model that `config` names, connects to the broker of its section `nats`, and starts to work.
     ///
     /// # Errors
-    /// [`Code::INVALID_CONFIG`]; errors of [`load_model`]; [`Code::BUS_UNAVAILABLE`] and its neighbours where the broker cannot be
+    /// [`Code::INVALID_CONFIG`]; errors of [`load_engine`]; [`Code::BUS_UNAVAILABLE`] and its neighbours where the broker cannot be
     /// reached or used.
     pub async fn connect(config: Config) -> Result<Self, Problem> {
         config.validate()?;
         let for_model = config.clone();
-        let model = run_blocking(TaskKind::LoadModel, move || load_model(&for_model)).await;
+        let model = run_blocking(TaskKind::LoadModel, move || load_engine(&for_model)).await;
         let model = model.ok_or_else(|| Problem::new(Code::INTERNAL, "loading the model panicked"))??;
-        Self::with_engine(Arc::new(model), &config).await
+        Self::with_engine(model, &config).await
     }
 
     /// The same with any engine, for tests and for engines of one's own.

@@ -202,6 +202,9 @@ impl Engine for Model {
 
     fn encode(&self, work: &Work) -> Result<Encoded, Problem> {
         match work {
+            Work::Pair { head: Head::Learned(preset), .. } => {
+                Err(head_missing(&self.facts, Task::Classify(Head::Learned(*preset))))
+            }
             Work::Pair { head: Head::Support, .. } if !self.facts.has_support_head => {
                 Err(head_missing(&self.facts, Task::Classify(Head::Support)))
             }
@@ -233,8 +236,7 @@ pub(crate) fn normalised(mean: &[f32]) -> Option<Vec<f32>> {
 
 fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
     let head = match task {
-        Task::Classify(Head::Support) | Task::Tokens(Head::Support) => "support",
-        Task::Classify(Head::Nli) | Task::Tokens(Head::Nli) => "nli",
+        Task::Classify(head) | Task::Tokens(head) => head.name(),
         Task::Embed => "embedding",
     };
     Problem::new(

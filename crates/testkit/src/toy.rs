@@ -83,6 +83,7 @@ impl ToyEngine {
             has_support_head: true,
             summac_conv_fitted: false,
             counter: Arc::new(WhitespaceCounter),
+            learned: Vec::new(),
         };
         Self { facts, hooks, stats: Arc::default(), is_lost: AtomicBool::new(false) }
     }
@@ -112,7 +113,7 @@ impl ToyEngine {
                 let [entailment, neutral, contradiction] = nli_logits(item);
                 match head {
                     Head::Nli => Score::Logits([entailment, neutral, contradiction].into()),
-                    Head::Support => Score::Logits([-entailment, entailment].into()),
+                    Head::Support | Head::Learned(_) => Score::Logits([-entailment, entailment].into()),
                 }
             }
             Task::Tokens(_) => {

@@ -33,7 +33,7 @@ pub use derived::Derived;
 pub use evidence::{EvidenceSentence, EvidenceWindow, PreparedCheck, PreparedSource};
 pub use labels::{LabelError, NliLabels, NliProbabilities};
 pub use limits::Limits;
-pub use model::{CountTokens, ModelFacts, ModelId};
+pub use model::{CountTokens, LearnedFacts, ModelFacts, ModelId};
 pub use nearest::nearest_name;
 pub use outcome::{Outcome, Reason};
 pub use preset::{PRESETS, PairInput, Preset, PresetInfo, PresetWindows, support_logits};

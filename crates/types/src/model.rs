@@ -1,6 +1,6 @@
 //! What planning needs to know of a model.
 
-use crate::NliLabels;
+use crate::{NliLabels, Preset};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -43,6 +43,33 @@ pub struct ModelFacts {
     pub summac_conv_fitted: bool,
     /// The model's token counter.
     pub counter: Arc<dyn CountTokens>,
+    /// Learned detectors that answer beside the model, in the order of their presets.
+    pub learned: Vec<LearnedFacts>,
+}
+
+/// What planning needs to know of a learned detector beside the model.
+#[derive(Clone)]
+pub struct LearnedFacts {
+    /// Which it is.
+    pub preset: Preset,
+    /// Name and revision.
+    pub id: ModelId,
+    /// Longest input in tokens, special tokens included.
+    pub max_tokens: usize,
+    /// Tokens around a pair in its input format.
+    pub pair_overhead_tokens: usize,
+    /// Its token counter.
+    pub counter: Arc<dyn CountTokens>,
+}
+
+impl std::fmt::Debug for LearnedFacts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LearnedFacts")
+            .field("preset", &self.preset)
+            .field("id", &self.id)
+            .field("max_tokens", &self.max_tokens)
+            .finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for ModelFacts {

@@ -1,5 +1,6 @@
 //! What an engine is asked and what it answers.
 
+use crate::Preset;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -11,6 +12,19 @@ pub enum Head {
     Nli,
     /// Binary support of a claim by a source.
     Support,
+    /// A learned detector beside the model: logits of not supported and supported.
+    Learned(Preset),
+}
+
+impl Head {
+    /// Its name, different from every other's.
+    pub fn name(self) -> &'static str {
+        match self {
+            Head::Nli => "nli",
+            Head::Support => "support",
+            Head::Learned(preset) => preset.name(),
+        }
+    }
 }
 
 /// One piece of work for one model revision.

@@ -311,6 +311,14 @@ pub enum Head {
     Nli = 1,
     /// Binary support of a claim by a source.
     Support = 2,
+    /// Learned detectors beside the model, by preset.
+    Factcc = 3,
+    MinicheckRoberta = 4,
+    MinicheckDeberta = 5,
+    MinicheckFlanT5 = 6,
+    Alignscore = 7,
+    True = 8,
+    Hhem = 9,
 }
 impl Head {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -322,6 +330,13 @@ impl Head {
             Self::Unspecified => "HEAD_UNSPECIFIED",
             Self::Nli => "HEAD_NLI",
             Self::Support => "HEAD_SUPPORT",
+            Self::Factcc => "HEAD_FACTCC",
+            Self::MinicheckRoberta => "HEAD_MINICHECK_ROBERTA",
+            Self::MinicheckDeberta => "HEAD_MINICHECK_DEBERTA",
+            Self::MinicheckFlanT5 => "HEAD_MINICHECK_FLAN_T5",
+            Self::Alignscore => "HEAD_ALIGNSCORE",
+            Self::True => "HEAD_TRUE",
+            Self::Hhem => "HEAD_HHEM",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -330,6 +345,13 @@ impl Head {
             "HEAD_UNSPECIFIED" => Some(Self::Unspecified),
             "HEAD_NLI" => Some(Self::Nli),
             "HEAD_SUPPORT" => Some(Self::Support),
+            "HEAD_FACTCC" => Some(Self::Factcc),
+            "HEAD_MINICHECK_ROBERTA" => Some(Self::MinicheckRoberta),
+            "HEAD_MINICHECK_DEBERTA" => Some(Self::MinicheckDeberta),
+            "HEAD_MINICHECK_FLAN_T5" => Some(Self::MinicheckFlanT5),
+            "HEAD_ALIGNSCORE" => Some(Self::Alignscore),
+            "HEAD_TRUE" => Some(Self::True),
+            "HEAD_HHEM" => Some(Self::Hhem),
             _ => None,
         }
     }

@@ -163,7 +163,7 @@ fn more_than_a_job_holds_is_refused() {
 #[test]
 fn what_a_later_schema_says_is_left_to_who_understands_it() {
     let lane = decoded(pb::Job { lane: 9, ..sample_message() }).unwrap_err();
-    let pair = pb::Pair { premise: 0, hypothesis: 0, head: 9 };
+    let pair = pb::Pair { premise: 0, hypothesis: 0, head: 999 };
     let items = vec![pb::Item { kind: Some(pb::item::Kind::Pair(pair)) }];
     let head = decoded(pb::Job { items, ..sample_message() }).unwrap_err();
     let kind = decoded(pb::Job { items: vec![pb::Item { kind: None }], ..sample_message() }).unwrap_err();
@@ -259,4 +259,16 @@ proptest! {
         let job = Job { id: JobId { check, serial, ..id() }, attempt, texts, ..sample_job() };
         prop_assert_eq!(decode_job(encode_job(&job), None), Ok(job));
     }
+}
+
+#[test]
+fn every_head_is_the_same_after_the_wire_and_no_two_share_a_number() {
+    let mut heads = vec![Head::Nli, Head::Support];
+    heads.extend(PRESETS.iter().map(|info| Head::Learned(info.preset)));
+    let numbers: std::collections::BTreeSet<i32> = heads.iter().map(|&head| head_to_wire(head)).collect();
+    assert_eq!(numbers.len(), heads.len());
+    for head in heads {
+        assert_eq!(head_from_wire(head_to_wire(head)).unwrap(), head);
+    }
+    assert!(head_from_wire(0).is_err() && head_from_wire(99).is_err());
 }

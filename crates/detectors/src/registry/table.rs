@@ -3,11 +3,26 @@
 
 use super::{MethodInfo, Need};
 use groundline_types::Polarity::{HigherIsHallucinated, HigherIsSupported};
+use groundline_types::{PRESETS, Preset};
 
 const SUMMAC: &str =
     "Laban et al. 2022, SummaC: Re-Visiting NLI-based Models for Inconsistency Detection (arXiv:2111.09525)";
 const SELFCHECK: &str = "Manakul, Liusie, Gales 2023, SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for \
                          Generative Large Language Models (arXiv:2303.08896)";
+
+/// What learned detectors have in common.
+const LEARNED_DETECTOR: MethodInfo = MethodInfo {
+    name: "",
+    summary: "",
+    number: "the weakest sentence's probability of support, each the largest over windows",
+    range: "0..1",
+    polarity: HigherIsSupported,
+    speaks_about: "sentences, response",
+    needs: &[Need::Source],
+    cost: "",
+    paper: "",
+    in_default: false,
+};
 
 /// Every method, in the order in which they are run and listed.
 pub(super) const METHODS: &[MethodInfo] = &[
@@ -73,6 +88,62 @@ pub(super) const METHODS: &[MethodInfo] = &[
         cost: "claims × (source sentences + windows) pairs for the support head",
         paper: "",
         in_default: false,
+    },
+    MethodInfo {
+        name: "factcc",
+        summary: "FactCC on windows as long as it reads",
+        number: LEARNED_DETECTOR.number,
+        cost: "claims × windows pairs for FactCC",
+        paper: PRESETS[Preset::Factcc as usize].paper,
+        ..LEARNED_DETECTOR
+    },
+    MethodInfo {
+        name: "minicheck_roberta",
+        summary: "MiniCheck-RoBERTa on windows of 400 tokens",
+        number: LEARNED_DETECTOR.number,
+        cost: "claims × windows pairs for MiniCheck",
+        paper: PRESETS[Preset::MinicheckRoberta as usize].paper,
+        ..LEARNED_DETECTOR
+    },
+    MethodInfo {
+        name: "minicheck_deberta",
+        summary: "MiniCheck-DeBERTa on windows of 400 tokens",
+        number: LEARNED_DETECTOR.number,
+        cost: "claims × windows pairs for MiniCheck",
+        paper: PRESETS[Preset::MinicheckDeberta as usize].paper,
+        ..LEARNED_DETECTOR
+    },
+    MethodInfo {
+        name: "minicheck_flan_t5",
+        summary: "MiniCheck-Flan-T5 on windows of 500 words",
+        number: LEARNED_DETECTOR.number,
+        cost: "claims × windows pairs for MiniCheck",
+        paper: PRESETS[Preset::MinicheckFlanT5 as usize].paper,
+        ..LEARNED_DETECTOR
+    },
+    MethodInfo {
+        name: "alignscore",
+        summary: "AlignScore on equal groups of source sentences",
+        number: "mean over response sentences of the best alignment over groups of source sentences",
+        cost: "claims × groups pairs for AlignScore",
+        paper: PRESETS[Preset::Alignscore as usize].paper,
+        ..LEARNED_DETECTOR
+    },
+    MethodInfo {
+        name: "true",
+        summary: "TRUE on windows as long as it reads",
+        number: LEARNED_DETECTOR.number,
+        cost: "claims × windows pairs for TRUE",
+        paper: PRESETS[Preset::True as usize].paper,
+        ..LEARNED_DETECTOR
+    },
+    MethodInfo {
+        name: "hhem",
+        summary: "HHEM-2.1-open on windows as long as it reads",
+        number: LEARNED_DETECTOR.number,
+        cost: "claims × windows pairs for HHEM",
+        paper: PRESETS[Preset::Hhem as usize].paper,
+        ..LEARNED_DETECTOR
     },
     MethodInfo {
         name: "selfcheck_nli",

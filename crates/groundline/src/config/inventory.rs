@@ -310,10 +310,26 @@ const fn policy(key: &'static str, unit: &'static str, summary: &'static str) ->
     OptionInfo { key, summary, unit, shortcut: None }
 }
 
-/// The key of a policy's option with its name left open, such as `policies.NAME.always`, and the name.
+/// The options of every section `[models.NAME]`; there is none by default.
+pub const MODEL_OPTIONS: &[OptionInfo] = &[
+    policy(
+        "models.NAME.preset",
+        "factcc, minicheck-roberta, minicheck-deberta, minicheck-flan-t5, alignscore, true or hhem",
+        "which learned detector it is: its input format, its windows, and which output means support",
+    ),
+    policy(
+        "models.NAME.path",
+        "name or folder",
+        "the model: a name looked up in the model folders, or a folder",
+    ),
+];
+
+/// The key of an option of a section that users name, with that name left open, such as `policies.NAME.always`, and the name.
 pub(super) fn policy_key(key: &str) -> Option<(String, &str)> {
-    let (name, setting) = key.strip_prefix("policies.")?.split_once('.')?;
-    Some((format!("policies.NAME.{setting}"), name))
+    let (section, rest) =
+        key.split_once('.').filter(|(section, _)| ["policies", "models"].contains(section))?;
+    let (name, setting) = rest.split_once('.')?;
+    Some((format!("{section}.NAME.{setting}"), name))
 }
 
 /// The option with a key.

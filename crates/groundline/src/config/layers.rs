@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::inventory::{
-    OPTIONS, OptionInfo, POLICY_OPTIONS, default_of, is_unset_option, option, policy_key,
+    MODEL_OPTIONS, OPTIONS, OptionInfo, POLICY_OPTIONS, default_of, is_unset_option, option, policy_key,
 };
 use config::{File, FileFormat, Value, ValueKind};
 use groundline_types::{Code, Problem, nearest_name};
@@ -123,14 +123,19 @@ fn check_keys(text: &str, name: &str) -> Result<(), Problem> {
 }
 
 fn is_known(key: &str) -> bool {
-    let of_policy = |key: String| POLICY_OPTIONS.iter().any(|info| info.key == key);
-    option(key).is_some() || is_unset_option(key) || policy_key(key).is_some_and(|(key, _)| of_policy(key))
+    let is_named = |key: String| named_options().any(|info| info.key == key);
+    option(key).is_some() || is_unset_option(key) || policy_key(key).is_some_and(|(key, _)| is_named(key))
 }
 
-/// The nearest setting to one of a policy, under the policy's own name.
+/// The options of sections that users name.
+fn named_options() -> impl Iterator<Item = &'static OptionInfo> {
+    POLICY_OPTIONS.iter().chain(MODEL_OPTIONS)
+}
+
+/// The nearest setting to one of a policy or a model, under its own name.
 fn nearest_of_policy(key: &str) -> Option<String> {
     let (open, name) = policy_key(key)?;
-    let nearest = nearest_name(&open, POLICY_OPTIONS.iter().map(|info| info.key))?;
+    let nearest = nearest_name(&open, named_options().map(|info| info.key))?;
     Some(nearest.replacen("NAME", name, 1))
 }
 

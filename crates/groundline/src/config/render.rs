@@ -1,6 +1,6 @@
 //! A configuration file with every option, made from the inventory.
 
-use super::inventory::{OPTIONS, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS, defaults};
+use super::inventory::{MODEL_OPTIONS, OPTIONS, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS, defaults};
 use std::collections::BTreeMap;
 
 /// Width of comments.
@@ -36,9 +36,28 @@ pub fn default_toml() -> String {
             push(&mut out, format_args!("{} = {value}\n", &info.key[prefix.len()..]));
         }
     }
+    models(&mut out);
     policies(&mut out);
     out
 }
+
+/// Learned detectors have names of the user's too.
+fn models(out: &mut String) {
+    out.push_str("\n# Learned detectors beside the model, each a method: any number of sections [models.NAME], such as\n");
+    for line in EXAMPLE_MODEL.lines() {
+        push(out, format_args!("# {line}\n"));
+    }
+    for info in MODEL_OPTIONS {
+        comment(out, &format!("{}: {}. Unit: {}.", info.key, info.summary, info.unit));
+    }
+}
+
+/// A learned detector as it stands in a configuration.
+const EXAMPLE_MODEL: &str = "\
+[models.minicheck]
+preset = \"minicheck-roberta\"
+path = \"./MiniCheck-RoBERTa-Large\"
+";
 
 /// Policies have names of the user's, so there is none to show but as an example.
 fn policies(out: &mut String) {
@@ -94,5 +113,12 @@ mod tests {
         let config = ConfigLayers::default().toml(EXAMPLE_POLICY).load().unwrap();
         assert_eq!(config.policies["cascade"].always, ["entailment", "numeric"]);
         assert!(default_toml().contains("# [policies.cascade]"));
+    }
+
+    #[test]
+    fn the_example_of_a_learned_detector_is_one() {
+        let config = ConfigLayers::default().toml(EXAMPLE_MODEL).load().unwrap();
+        assert_eq!(config.models["minicheck"].preset.name(), "minicheck-roberta");
+        assert!(default_toml().contains("# [models.minicheck]"));
     }
 }

@@ -44,7 +44,7 @@ pub fn find_model(config: &Config) -> Result<PathBuf, Problem> {
     find_in(&config.model.name, &model_folders(config))
 }
 
-fn find_in(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Problem> {
+pub(super) fn find_in(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Problem> {
     let direct = PathBuf::from(name);
     if direct.components().count() > 1 || direct.is_absolute() || name.starts_with('.') {
         if is_model(&direct) {

@@ -1,10 +1,14 @@
 //! Loading the model that a configuration names.
 
+use super::find::{find_in, model_folders};
 use super::find_model;
 use crate::Config;
-use groundline_inference::{Engine as _, LoadOptions, Model};
+use crate::config::LearnedModelConfig;
+use groundline_inference::{DeviceChoice, Engine, LoadOptions, Model, ModelSet};
 use groundline_telemetry::record;
-use groundline_types::Problem;
+use groundline_types::{Preset, Problem};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Loads the model that `config` names. Blocks: from a fraction of a second to many seconds, by the size of the model.
 ///
@@ -24,10 +28,50 @@ pub fn load_model(config: &Config) -> Result<Model, Problem> {
     Ok(model)
 }
 
+/// Loads the model that `config` names and the learned detectors beside it, which the processor computes. Blocks.
+///
+/// # Errors
+/// As [`load_model`], for each of them.
+pub fn load_engine(config: &Config) -> Result<Arc<dyn Engine>, Problem> {
+    let model: Arc<dyn Engine> = Arc::new(load_model(config)?);
+    if config.models.is_empty() {
+        return Ok(model);
+    }
+    let load = |learned: &LearnedModelConfig| {
+        let model = Model::load(&learned_folder(config, learned)?, &learned_options(config, learned))?;
+        Ok((learned.preset, Arc::new(model) as Arc<dyn Engine>))
+    };
+    let learned: Vec<(Preset, Arc<dyn Engine>)> =
+        config.models.values().map(load).collect::<Result<_, Problem>>()?;
+    Ok(Arc::new(ModelSet::new(model, learned)))
+}
+
 /// Reads what planning needs of the model that `config` names, without its engine; errors as [`load_model`].
 #[cfg(feature = "cluster")]
 pub(crate) fn read_model_facts(config: &Config) -> Result<groundline_types::ModelFacts, Problem> {
-    groundline_inference::read_facts(&find_model(config)?, &load_options(config))
+    use groundline_inference::{facts_of_set, read_facts};
+    let model = read_facts(&find_model(config)?, &load_options(config))?;
+    let read = |learned: &LearnedModelConfig| {
+        let facts = read_facts(&learned_folder(config, learned)?, &learned_options(config, learned))?;
+        Ok((learned.preset, facts))
+    };
+    let mut learned = config.models.values().map(read).collect::<Result<Vec<_>, Problem>>()?;
+    learned.sort_by_key(|(preset, _)| *preset);
+    Ok(facts_of_set(model, &learned))
+}
+
+fn learned_folder(config: &Config, learned: &LearnedModelConfig) -> Result<PathBuf, Problem> {
+    find_in(&learned.path, &model_folders(config))
+}
+
+fn learned_options(config: &Config, learned: &LearnedModelConfig) -> LoadOptions {
+    LoadOptions {
+        threads: Some(config.engine.threads).filter(|threads| *threads > 0),
+        isa: config.engine.isa.cap(),
+        device: DeviceChoice::Cpu,
+        preset: Some(learned.preset),
+        ..LoadOptions::default()
+    }
 }
 
 fn load_options(config: &Config) -> LoadOptions {
@@ -45,7 +89,7 @@ fn load_options(config: &Config) -> LoadOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groundline_inference::{DeviceChoice, find_gpus};
+    use groundline_inference::find_gpus;
     use groundline_types::Code;
 
     fn loaded_on(device: DeviceChoice) -> Result<Model, Problem> {

@@ -149,6 +149,7 @@ pub(super) fn gather(
         has_support_head: checkpoint.support.is_some() || reading.supported_label.is_some(),
         summac_conv_fitted: false,
         counter: Arc::clone(tokenizer) as _,
+        learned: Vec::new(),
     })
 }
 

@@ -1,0 +1,111 @@
+//! Learned detectors: the windows that the authors of each put before it.
+//!
+//! What is asked and how answers become a finding is the support head's, see [`crate::support`]; here a check is given the
+//! windows of a preset in place of the default model's.
+
+use groundline_types::{
+    EvidenceWindow, LearnedFacts, ModelFacts, PreparedCheck, PreparedSource, PresetWindows, Span,
+};
+use std::ops::Range;
+
+/// A claim may fill this part of what a model reads; windows leave room for the longest one.
+const CLAIM_PART: usize = 2;
+
+/// The facts of a learned detector as if it were the model that answers.
+pub(crate) fn facts_of(learned: &LearnedFacts, model: &ModelFacts) -> ModelFacts {
+    ModelFacts {
+        id: learned.id.clone(),
+        max_tokens: learned.max_tokens,
+        pair_overhead_tokens: learned.pair_overhead_tokens,
+        counter: learned.counter.clone(),
+        ..model.clone()
+    }
+}
+
+/// The check with the windows of a preset, sentences counted in its tokens.
+pub(crate) fn rewindowed(check: &PreparedCheck, learned: &LearnedFacts) -> PreparedCheck {
+    let count = |text: &str| learned.counter.count_tokens(text);
+    let room = learned.max_tokens.saturating_sub(learned.pair_overhead_tokens);
+    let checkable = check.claims.iter().filter(|claim| claim.kind.is_checkable());
+    // A claim that leaves no room for any window is too long whatever the windows are.
+    let longest = checkable.map(|claim| count(&claim.text)).filter(|tokens| *tokens <= room / CLAIM_PART);
+    let budget = room.saturating_sub(longest.max().unwrap_or(0)).max(1);
+    let mut check = check.clone();
+    for source in &mut check.sources {
+        for sentence in &mut source.sentences {
+            // A longer sentence is cut into several windows.
+            sentence.tokens = count(&sentence.text).min(budget);
+        }
+        source.windows = windows(source, learned, budget);
+    }
+    check
+}
+
+/// The windows of one source, in order.
+fn windows(source: &PreparedSource, learned: &LearnedFacts, budget: usize) -> Vec<EvidenceWindow> {
+    let words = |n: usize| source.sentences[n].text.split_whitespace().count();
+    let tokens = |n: usize| source.sentences[n].tokens;
+    let count = source.sentences.len();
+    let groups = match learned.preset.info().windows {
+        PresetWindows::Words(most) => packed(0..count, words, most),
+        PresetWindows::Tokens(most) => packed(0..count, tokens, most.min(budget)),
+        PresetWindows::Longest => packed(0..count, tokens, budget),
+        PresetWindows::EqualGroups { words: most } => {
+            let all: usize = (0..count).map(words).sum();
+            let size = (count / (all / most + 1)).max(1);
+            (0..count).step_by(size).map(|first| first..(first + size).min(count)).collect()
+        }
+    };
+    // Whatever the authors' rule makes, a window must fit beside the claim.
+    let fitting = groups.into_iter().flat_map(|group| packed(group, tokens, budget));
+    fitting.flat_map(|group| window_or_parts(source, group, learned, budget)).collect()
+}
+
+/// Groups of neighbours, each with as many as fit: their sizes add up to at most `most`, except that of one alone.
+fn packed(range: Range<usize>, size: impl Fn(usize) -> usize, most: usize) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut sum = 0;
+    for n in range {
+        match groups.last_mut() {
+            Some(group) if sum + size(n) <= most => group.end = n + 1,
+            _ => {
+                groups.push(n..n + 1);
+                sum = 0;
+            }
+        }
+        sum += size(n);
+    }
+    groups
+}
+
+/// The window over a group of sentences; a sentence that is too long alone makes several.
+fn window_or_parts(
+    source: &PreparedSource,
+    group: Range<usize>,
+    learned: &LearnedFacts,
+    budget: usize,
+) -> Vec<EvidenceWindow> {
+    let held = &source.sentences[group.clone()];
+    let (Some(first), Some(last)) = (held.first(), held.last()) else { return Vec::new() };
+    let span = Span::new(first.span.start, last.span.end);
+    let window = |text: &str| EvidenceWindow {
+        span,
+        text: text.into(),
+        first_sentence: group.start,
+        end_sentence: group.end,
+    };
+    if held.len() > 1 || learned.counter.count_tokens(&first.text) <= budget {
+        let texts: Vec<&str> = held.iter().map(|sentence| &*sentence.text).collect();
+        return vec![window(&texts.join(" "))];
+    }
+    let (mut parts, mut rest) = (Vec::new(), &*first.text);
+    while !rest.is_empty() {
+        let (part, more) = rest.split_at(learned.counter.prefix_within(rest, budget).max(1));
+        parts.push(window(part));
+        rest = more;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;
