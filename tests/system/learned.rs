@@ -45,6 +45,22 @@ fn each_detector_scores_every_sentence_beside_the_default_methods() {
 }
 
 #[test]
+fn a_detector_that_is_asked_alone_decides_and_the_better_of_two_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = configuration(dir.path(), &[("factcc", "bert"), ("hhem", "t5-token")]);
+    let support = |methods: &str| {
+        let result = run(&[&CHECK[..], &[methods, "--config", &config]].concat()).json();
+        let sentence = &result["sentences"][0];
+        assert_eq!(sentence["status"], "scored", "{methods}: {sentence}");
+        assert!(sentence["verdict"].is_string(), "{methods}: {sentence}");
+        sentence["support_probability"].as_f64().unwrap()
+    };
+    let (factcc, hhem) = (support("factcc"), support("hhem"));
+    assert_ne!(factcc, hhem);
+    assert_eq!(support("factcc,hhem"), hhem);
+}
+
+#[test]
 fn a_detector_without_a_model_fails_and_says_what_to_do() {
     let ran = run(&[&CHECK[..], &["default,factcc"]].concat());
     let method = ran.json()["methods"]["factcc"].clone();

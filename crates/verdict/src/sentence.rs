@@ -8,7 +8,19 @@ use groundline_types::{
 };
 
 /// Methods whose findings decide sentences, best first. The first of them that reported decides all sentences.
-const DECIDING_METHODS: [&str; 4] = ["entailment", "summac", "support", JUDGE];
+const DECIDING_METHODS: [&str; 11] = [
+    "entailment",
+    "summac",
+    "support",
+    "minicheck_flan_t5",
+    "minicheck_deberta",
+    "minicheck_roberta",
+    "hhem",
+    "alignscore",
+    "true",
+    "factcc",
+    JUDGE,
+];
 /// The method that asks a language model: last, because unlike the others it can be talked to by what it reads.
 pub(crate) const JUDGE: &str = "judge";
 /// The method that only adds conflicts.

@@ -22,9 +22,9 @@ async fn progress_is_told_before_the_result() {
     config.worker.batch_tokens = 100;
     let site = Site::with_hooks(config, hooks).await;
     let client = site.client.with(ACCEPT, "text/event-stream");
-    // Each sentence is another one, so that each pair is work.
+    // Each sentence is another one, so that each pair is work, and there is more of it than a job holds.
     let long =
-        (0..12).map(|number| format!("Town {number} was built in year {number}. ")).collect::<String>();
+        (0..60).map(|number| format!("Town {number} was built in year {number}. ")).collect::<String>();
     let answer = client.post("/v1/check", request(&long)).await;
     assert_eq!((answer.status.as_u16(), answer.header(CONTENT_TYPE)), (200, "text/event-stream"));
     let events = events(std::str::from_utf8(&answer.body).unwrap());
