@@ -143,7 +143,7 @@ options! {
     "judge.facts.max_facts": "facts", "most facts of one text; more make the answer unreadable";
     "judge.selfcheck.prompt": "fenced or reference", "how SelfCheckGPT's question is put: with fences around the texts, or character for character as published";
     "judge.selfcheck.max_output_tokens": "tokens", "longest answer to SelfCheckGPT's question; as published. More for models that think";
-    "judge.sampling.max_output_tokens": "tokens", "longest sample";
+    "judge.sampling.max_output_tokens": "tokens", "most that one sample may have; a longer answer is cut there";
     "judge.sampling.max_samples": "samples", "most samples of one question";
     "judge.sampling.samples": "samples", "samples that are drawn for a check with `draw_samples`. Published figures use 20; five tell most of it";
     "judge.sampling.temperature": "temperature, 0 to 2", "temperature that samples are drawn at, as published";
