@@ -217,7 +217,7 @@ async fn older_and_newer_programs_of_one_major_version_work_together() {
         sleep(Duration::from_secs(1)).await;
         load.expect_all_whole().await;
     }
-    assert!(*upgraded.lock().unwrap() > 100, "nothing was newer");
+    assert!(*upgraded.lock().unwrap() > 20, "nothing was newer");
     assert!(batches(&old_stats) > 2 && batches(&new_stats) > 2, "{old_stats:?} {new_stats:?}");
     for bus in [&old_bus, &new_bus, &old_side, &new_side] {
         assert_eq!(bus.stats().malformed, 0);
