@@ -163,9 +163,13 @@ pub async fn coordinator_at(nats: NatsOptions, options: CoordinatorOptions) -> (
 /// Where it does not start.
 pub async fn worker(nats: NatsOptions, hooks: ToyHooks) -> (NatsBus, Worker, Arc<ToyStats>) {
     let bus = connect(nats).await;
+    let batch_delay = hooks.batch_delay;
     let engine = ToyEngine::new(hooks);
     let stats = engine.stats();
-    let worker = Worker::start(bus.clone(), Arc::new(engine), WorkerOptions::default()).await;
+    // A device whose batches take as long however small they are needs larger ones: see decision 7.
+    let batch_target = WorkerOptions::default().batch_target.max(4 * batch_delay);
+    let options = WorkerOptions { batch_target, ..WorkerOptions::default() };
+    let worker = Worker::start(bus.clone(), Arc::new(engine), options).await;
     (bus, worker.unwrap_or_else(|problem| panic!("cannot start a worker: {problem}")), stats)
 }
 

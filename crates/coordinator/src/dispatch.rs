@@ -60,8 +60,6 @@ pub(crate) struct DispatchState<B> {
     myself: ActorRef<DispatchMessage>,
     queue: FairQueue<Submission>,
     queued: BTreeSet<JobId>,
-    /// The next job, while there is no credit for it.
-    next: Option<(usize, Submission)>,
     sent: BTreeMap<JobId, Sent>,
     gone: BTreeMap<JobId, Gone>,
     credits: Credits,
@@ -83,10 +81,11 @@ impl<B: JobBus> DispatchState<B> {
     }
 
     fn send_what_credits_allow(&mut self) {
-        while let Some((cost, submission)) = self.next.take().or_else(|| self.queue.pop()) {
+        while let Some((cost, submission)) = self.queue.pop() {
             if !self.credits.try_take(cost) {
-                self.next = Some((cost, submission));
-                return;
+                // Back to the front, where an online job may still go before one of bulk.
+                let (lane, tenant) = (submission.job.lane.lane, submission.job.tenant.clone());
+                return self.queue.give_back(lane, tenant, cost, submission);
             }
             let id = submission.job.id;
             self.queued.remove(&id);
@@ -258,7 +257,7 @@ impl<B: JobBus> DispatchState<B> {
         for id in self.sent.keys().copied().collect::<Vec<_>>() {
             self.give_up(id, reason());
         }
-        while let Some((_, submission)) = self.next.take().or_else(|| self.queue.pop()) {
+        while let Some((_, submission)) = self.queue.pop() {
             self.queued.remove(&submission.job.id);
             let _ = submission.check.send_message(CheckMessage::JobFailed(submission.job.id, reason()));
         }
@@ -267,7 +266,6 @@ impl<B: JobBus> DispatchState<B> {
     fn unqueue(&mut self, is_gone: impl Fn(&JobId) -> bool) {
         self.queue.retain(|submission| !is_gone(&submission.job.id));
         self.queued.retain(|id| !is_gone(id));
-        self.next = self.next.take().filter(|(_, submission)| !is_gone(&submission.job.id));
     }
 
     /// Drops what nobody waits for. Credits of what is sent come back when the bus or a worker says that it is really gone.
@@ -310,7 +308,6 @@ impl<B: JobBus> Actor for Dispatch<B> {
             myself,
             queue: FairQueue::default(),
             queued: BTreeSet::new(),
-            next: None,
             sent: BTreeMap::new(),
             gone: BTreeMap::new(),
             progress_at: Instant::now(),

@@ -40,6 +40,17 @@ impl<T> RoundRobin<T> {
         self.waiting += 1;
     }
 
+    /// Undoes a pop.
+    fn give_back(&mut self, tenant: SubjectToken, cost: usize, job: T) {
+        let entry = self.tenants.entry(tenant.clone()).or_insert_with(|| {
+            self.fresh.push_front(tenant);
+            Tenant { jobs: VecDeque::new(), deficit: 0 }
+        });
+        entry.jobs.push_front((cost, job));
+        entry.deficit += cost;
+        self.waiting += 1;
+    }
+
     fn pop(&mut self) -> Option<(usize, T)> {
         loop {
             let is_fresh = !self.fresh.is_empty();
@@ -99,11 +110,13 @@ pub(super) struct FairQueue<T> {
     bulk: RoundRobin<T>,
     /// Online tokens sent while bulk waited, less what bulk got for them.
     online_ahead: usize,
+    /// The same before the last job was taken.
+    ahead_before: usize,
 }
 
 impl<T> Default for FairQueue<T> {
     fn default() -> Self {
-        Self { online: RoundRobin::default(), bulk: RoundRobin::default(), online_ahead: 0 }
+        Self { online: RoundRobin::default(), bulk: RoundRobin::default(), online_ahead: 0, ahead_before: 0 }
     }
 }
 
@@ -118,6 +131,7 @@ impl<T> FairQueue<T> {
 
     /// The next job and its cost.
     pub(super) fn pop(&mut self) -> Option<(usize, T)> {
+        self.ahead_before = self.online_ahead;
         let bulk_waits = !self.bulk.is_empty();
         let bulk_is_due = bulk_waits && self.online_ahead >= ONLINE_PER_BULK * BULK_TURN_TOKENS;
         let online = if bulk_is_due { None } else { self.online.pop() };
@@ -128,6 +142,15 @@ impl<T> FairQueue<T> {
         let (cost, job) = self.bulk.pop()?;
         self.online_ahead = self.online_ahead.saturating_sub(cost * ONLINE_PER_BULK);
         Some((cost, job))
+    }
+
+    /// Puts the job that came last back to where it was.
+    pub(super) fn give_back(&mut self, lane: Lane, tenant: SubjectToken, cost: usize, job: T) {
+        match lane {
+            Lane::Online => self.online.give_back(tenant, cost, job),
+            Lane::Bulk => self.bulk.give_back(tenant, cost, job),
+        }
+        self.online_ahead = self.ahead_before;
     }
 
     /// Drops the jobs that are not to be kept.
@@ -175,6 +198,20 @@ mod tests {
             }
         }
         assert!(sent[0].abs_diff(sent[1]) <= 4, "one that keeps asking gets its share and no more: {sent:?}");
+    }
+
+    #[test]
+    fn a_job_that_is_given_back_comes_again_unless_online_work_came_meanwhile() {
+        let mut queue = FairQueue::default();
+        for number in 0..3 {
+            queue.push(Lane::Bulk, tenant(1), 1000, (Lane::Bulk, number));
+        }
+        let (cost, job) = queue.pop().unwrap();
+        queue.give_back(Lane::Bulk, tenant(1), cost, job);
+        queue.push(Lane::Online, tenant(2), 1000, (Lane::Online, 0));
+        let order = std::iter::from_fn(|| queue.pop()).map(|(_, job)| job).collect::<Vec<_>>();
+        assert_eq!(order, [(Lane::Online, 0), (Lane::Bulk, 0), (Lane::Bulk, 1), (Lane::Bulk, 2)]);
+        assert!(queue.pop().is_none());
     }
 
     #[test]

@@ -230,14 +230,16 @@ impl<B: JobBus> BatcherState<B> {
         record::worker_held_tokens(Lane::Bulk, bulk);
         let takes_none = self.is_draining || self.alone != Alone::Shared;
         let held_tokens = self.setup.sizes.held_tokens(self.meter.tokens_per_second());
-        let free = if takes_none { 0 } else { held_tokens.saturating_sub(online + bulk) };
+        let room = if takes_none { 0 } else { held_tokens };
+        // What bulk holds is no reason to leave online work at the bus, where it cannot go first.
+        let (for_online, free) = (room.saturating_sub(online), room.saturating_sub(online + bulk));
         let bulk_tokens = if online == 0 {
             free
         } else {
             free.min((held_tokens * BULK_ROOM_PERCENT / 100).saturating_sub(bulk))
         };
         let bars_pulls = self.alone.bars_pulls();
-        self.setup.room.publish(Lane::Online, Offer { tokens: free, bars_pulls });
+        self.setup.room.publish(Lane::Online, Offer { tokens: for_online, bars_pulls });
         self.setup.room.publish(Lane::Bulk, Offer { tokens: bulk_tokens, bars_pulls });
     }
 
