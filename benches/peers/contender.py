@@ -1,6 +1,6 @@
 """One contender of the CPU benchmark: onnxruntime or transformers, driven over standard input and output.
 
-usage: python contender.py {onnxruntime,transformers} --model DIR --pairs FILE.jsonl --threads N [--onnx FILE] [--limit N]
+usage: python contender.py {onnxruntime,transformers} --model DIR --pairs FILE.jsonl[.gz] --threads N [--onnx FILE] [--limit N]
 
 Each line on standard input is a command, each answer one JSON object on a line: `tune` tries batch sizes and keeps the
 fastest, `run` scores every pair once and says how long it took, `logits` gives the logits of the last run in the pairs'
@@ -8,6 +8,7 @@ order. Pairs are sorted by length before they are cut into batches, which is the
 """
 
 import argparse
+import gzip
 import json
 import os
 import platform
@@ -77,7 +78,8 @@ class Contender:
         import tokenizers
 
         self.np = numpy
-        with open(options.pairs, encoding="utf-8") as file:
+        open_text = gzip.open if options.pairs.endswith(".gz") else open
+        with open_text(options.pairs, "rt", encoding="utf-8") as file:
             rows = [json.loads(line) for line in file]
         self.texts = [(row["premise"], row["claim"]) for row in rows][: options.limit]
         self.tokenizer = tokenizers.Tokenizer.from_file(os.path.join(options.model, "tokenizer.json"))

@@ -23,7 +23,7 @@ const PEERS: [&str; 2] = ["onnxruntime", "transformers"];
 /// What to measure.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// JSONL with `premise` and `claim` on each line [default: benches/data/pairs.jsonl].
+    /// JSONL with `premise` and `claim` on each line, or such a file compressed by gzip [default: benches/data/pairs.jsonl.gz].
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
     /// A Hugging Face folder [default: models/groundline-mini].
@@ -99,7 +99,7 @@ struct Setup {
 
 impl Setup {
     fn new(root: &Path, options: &Options) -> Self {
-        let pairs = options.pairs.clone().unwrap_or_else(|| root.join("benches/data/pairs.jsonl"));
+        let pairs = options.pairs.clone().unwrap_or_else(|| root.join("benches/data/pairs.jsonl.gz"));
         let pairs_name = pairs.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         Self {

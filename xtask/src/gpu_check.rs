@@ -29,7 +29,7 @@ const MOST_BYTES: u64 = 64 << 20;
 const PROGRAM: &str = "gpu-check";
 /// Files that are packed as they are.
 const FILES: [(&str, &str); 2] =
-    [("benches/data/pairs.jsonl", "pairs.jsonl"), ("benches/peers/gpu_torch.py", "gpu_torch.py")];
+    [("benches/data/pairs.jsonl.gz", "pairs.jsonl.gz"), ("benches/peers/gpu_torch.py", "gpu_torch.py")];
 const MODEL: &str = "models/groundline-mini";
 
 /// The parts, for `--plan`: a test of the program holds them to this.

@@ -9,10 +9,11 @@
 #![expect(clippy::print_stdout, reason = "answers go to standard output")]
 
 use anyhow::{Context as _, anyhow, bail};
+use benches::read_pairs;
 use clap::Parser;
 use groundline_inference::cpu::{Isa, bench::peak_gflops};
 use groundline_inference::{Encoded, Engine, LoadOptions, Model};
-use groundline_types::{Head, Problem, Score, Work};
+use groundline_types::{Problem, Score, Work};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::BufRead as _;
@@ -39,12 +40,6 @@ struct Arguments {
     limit: Option<usize>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Pair {
-    premise: String,
-    claim: String,
-}
-
 struct Contender {
     engine: Model,
     isa: Isa,
@@ -62,7 +57,7 @@ fn main() -> anyhow::Result<()> {
         isa: Isa::choose(None).map_err(failed)?,
         shape: Shape::read(&arguments.model)?,
         threads: arguments.threads.max(1),
-        work: read_pairs(&arguments.pairs, arguments.limit)?,
+        work: read_pairs(&arguments.pairs, arguments.limit.unwrap_or(usize::MAX))?,
         logits: Vec::new(),
     };
     let version = format!("groundline {} ({})", env!("CARGO_PKG_VERSION"), contender.engine.name());
@@ -81,16 +76,6 @@ fn main() -> anyhow::Result<()> {
 
 fn failed(problem: Problem) -> anyhow::Error {
     anyhow!("{problem}")
-}
-
-fn read_pairs(path: &Path, limit: Option<usize>) -> anyhow::Result<Vec<Work>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let lines = text.lines().take(limit.unwrap_or(usize::MAX));
-    let pair = |line: &str| -> anyhow::Result<Work> {
-        let pair: Pair = serde_json::from_str(line).context("a line is no pair")?;
-        Ok(Work::Pair { premise: pair.premise.into(), hypothesis: pair.claim.into(), head: Head::Nli })
-    };
-    lines.map(pair).collect()
 }
 
 impl Contender {

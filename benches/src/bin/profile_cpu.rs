@@ -1,6 +1,6 @@
 //! Where the CPU engine's time goes: one thread, by phase, beside the multiply-adds that the core could do.
 //!
-//! `cargo run --release -p benches --bin profile-cpu -- --model models/groundline-mini --pairs benches/data/pairs.jsonl`
+//! `cargo run --release -p benches --bin profile-cpu -- --model models/groundline-mini --pairs benches/data/pairs.jsonl.gz`
 //!
 //! Each group of sequences is computed several times and each stretch of work counts with its shortest time, so that other
 //! load on the machine shows little.
@@ -9,10 +9,11 @@
 #![expect(clippy::print_stdout, reason = "the table goes to standard output")]
 
 use anyhow::{Context as _, anyhow};
+use benches::read_pairs;
 use clap::Parser;
 use groundline_inference::cpu::{Isa, Phase, bench::peak_gflops};
-use groundline_inference::{Encoded, Engine as _, LoadOptions, Model};
-use groundline_types::{Head, Problem, Work};
+use groundline_inference::{Engine as _, LoadOptions, Model};
+use groundline_types::{Problem, Work};
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,12 +32,6 @@ struct Arguments {
     /// How often each group is computed.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-}
-
-#[derive(Debug, Deserialize)]
-struct Pair {
-    premise: String,
-    claim: String,
 }
 
 /// What of a model's shape decides how many operations its matrix products take.
@@ -71,14 +66,9 @@ fn main() -> anyhow::Result<()> {
     let model = Model::load(&arguments.model, &options).map_err(failed)?;
     let config = std::fs::read_to_string(arguments.model.join("config.json"))?;
     let shape: Shape = serde_json::from_str(&config).context("config.json lacks a size")?;
-    let text = std::fs::read_to_string(&arguments.pairs)?;
-    let encode = |line: &str| -> anyhow::Result<Encoded> {
-        let pair: Pair = serde_json::from_str(line).context("a line is no pair")?;
-        let work =
-            Work::Pair { premise: pair.premise.into(), hypothesis: pair.claim.into(), head: Head::Nli };
-        model.encode(&work).map_err(failed)
-    };
-    let batch = text.lines().take(arguments.limit).map(encode).collect::<anyhow::Result<Vec<_>>>()?;
+    let pairs = read_pairs(&arguments.pairs, arguments.limit)?;
+    let encode = |work: &Work| model.encode(work).map_err(failed);
+    let batch = pairs.iter().map(encode).collect::<anyhow::Result<Vec<_>>>()?;
     let tokens: usize = batch.iter().map(|pair| pair.ids.len()).sum();
     let peak = peak_gflops(Isa::choose(None).map_err(failed)?, Duration::from_millis(500));
     let times = model.profile(&batch, arguments.rounds);

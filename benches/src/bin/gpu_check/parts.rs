@@ -3,11 +3,11 @@
 use super::models::{SIZES, Size, mixed_lengths, pairs};
 use super::roofline::{flops, rate};
 use anyhow::{Context as _, anyhow};
+use benches::read_pairs;
 use groundline_inference::cuda::check::{Subject, compare_steps, gelu_form, time_steps};
 use groundline_inference::cuda::{CudaEncoder, DeviceInfo, HALF_TOLERANCE, HostKernels};
 use groundline_inference::{DeviceChoice, Encoded, Engine as _, LoadOptions, Model};
-use groundline_types::{Head, Problem, Score, Work};
-use serde::Deserialize;
+use groundline_types::{Problem, Score};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
@@ -111,25 +111,14 @@ fn gelu(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
     Ok(Found { value, is_right: true })
 }
 
-#[derive(Deserialize)]
-struct Line {
-    premise: String,
-    claim: String,
-}
-
 fn model(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
-    let text = std::fs::read_to_string(setup.folder.join("pairs.jsonl")).context("read pairs.jsonl")?;
     let load = |device| {
         let options = LoadOptions { device, ..LoadOptions::default() };
         Model::load(&setup.folder.join("model"), &options)
     };
     let (cpu, gpu) = (load(DeviceChoice::Cpu)?, load(DeviceChoice::Cuda(setup.ordinal))?);
-    let mut batch: Vec<Encoded> = Vec::new();
-    for line in text.lines().take(MODEL_PAIRS) {
-        let Line { premise, claim } = serde_json::from_str(line)?;
-        let work = Work::Pair { premise: premise.into(), hypothesis: claim.into(), head: Head::Nli };
-        batch.extend(cpu.encode(&work).ok());
-    }
+    let pairs = read_pairs(&setup.folder.join("pairs.jsonl.gz"), MODEL_PAIRS)?;
+    let batch: Vec<Encoded> = pairs.iter().filter_map(|work| cpu.encode(work).ok()).collect();
     let (mut worst, mut flipped, mut clearly) = (0.0_f32, 0, 0);
     for (right, found) in cpu.run(&batch).into_iter().zip(gpu.run(&batch)) {
         let (right, found) = (logits(right)?, logits(found)?);
