@@ -150,7 +150,8 @@ async fn a_flood_of_bulk_leaves_online_checks_quick_and_gets_its_share() {
     println!("alone {alone:?}, beside {beside:?}; {done} bulk checks in {:?}", began.elapsed());
     // An eleventh of 40 online checks at least.
     assert!(done >= 4 || flood.is_empty(), "bulk starves: {done}");
-    assert!(beside < 3 * alone, "{beside:?} instead of {alone:?}");
+    // One batch runs, one is ready, and one in eleven may be a bulk one before: not the seconds that the flood waits for.
+    assert!(beside < alone + 4 * BATCH, "{beside:?} instead of {alone:?}");
     while let Some(coverage) = flood.join_next().await {
         assert_eq!(coverage.unwrap(), Some(1.0));
     }

@@ -186,6 +186,7 @@ impl Shape {
 mod tests {
     use super::*;
     use groundline_inference::Task;
+    use groundline_types::Head;
 
     fn of_lengths(lengths: &[usize]) -> Vec<Encoded> {
         let item = |&length: &usize| Encoded {
