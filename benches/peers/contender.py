@@ -53,20 +53,15 @@ def transformers_engine(options):
     import torch
     import transformers
 
+    from layouts import load
+
     torch.set_num_threads(options.threads)
     transformers.utils.logging.disable_progress_bar()
-    model = transformers.DebertaV2ForSequenceClassification.from_pretrained(
-        options.model, dtype=torch.float32
-    ).eval()
+    model = load(options.model, "sdpa")
 
     def forward(ids, mask, types):
         with torch.inference_mode():
-            answer = model(
-                input_ids=torch.from_numpy(ids),
-                attention_mask=torch.from_numpy(mask),
-                token_type_ids=torch.from_numpy(types),
-            )
-        return answer.logits.numpy()
+            return model(torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(types)).numpy()
 
     return forward, f"transformers {transformers.__version__}, PyTorch {torch.__version__}"
 

@@ -1,4 +1,4 @@
-"""Exact ONNX export of a DeBERTa-v2-layout checkpoint, so that onnxruntime is measured on the same weights.
+"""Exact ONNX export of a checkpoint of any layout in layouts.py, so that onnxruntime is measured on the same weights.
 
 usage: python onnx_export.py CHECKPOINT_DIR OUT.onnx
 
@@ -15,28 +15,18 @@ import numpy as np
 import onnxruntime as ort
 import torch
 from torch.export import Dim
-from transformers import DebertaV2ForSequenceClassification
+
+from layouts import load
 
 LENGTHS = (7, 77, 300)
 TOLERANCE = 1e-4
-
-
-class Logits(torch.nn.Module):
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, input_ids, attention_mask, token_type_ids):
-        return self.model(
-            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
-        ).logits
 
 
 def export(model, out):
     ids = torch.randint(5, 500, (2, 33))
     batch, length = Dim("batch", min=1, max=512), Dim("length", min=2, max=512)
     torch.onnx.export(
-        Logits(model).eval(),
+        model,
         (ids, torch.ones_like(ids), torch.zeros_like(ids)),
         out,
         dynamo=True,
@@ -52,13 +42,10 @@ def worst_difference(model, path):
     worst = 0.0
     for length in LENGTHS:
         ids = torch.randint(5, 500, (3, length))
-        feeds = {
-            "input_ids": ids.numpy(),
-            "attention_mask": np.ones((3, length), np.int64),
-            "token_type_ids": np.zeros((3, length), np.int64),
-        }
+        mask, types = torch.ones_like(ids), torch.zeros_like(ids)
+        feeds = {"input_ids": ids.numpy(), "attention_mask": mask.numpy(), "token_type_ids": types.numpy()}
         with torch.inference_mode():
-            want = model(input_ids=ids).logits.numpy()
+            want = model(ids, mask, types).numpy()
         worst = max(worst, float(np.abs(session.run(None, feeds)[0] - want).max()))
     return worst
 
@@ -66,9 +53,7 @@ def worst_difference(model, path):
 def main():
     checkpoint, out = sys.argv[1:3]
     torch.manual_seed(0)
-    model = DebertaV2ForSequenceClassification.from_pretrained(
-        checkpoint, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
+    model = load(checkpoint, "eager")
     partial = out + ".partial.onnx"
     export(model, partial)
     worst = worst_difference(model, partial)

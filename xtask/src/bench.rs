@@ -20,6 +20,10 @@ const QUICK_PAIRS: usize = 200;
 /// The contenders that pad, by their name in benches/peers/contender.py.
 const PEERS: [&str; 2] = ["onnxruntime", "transformers"];
 
+/// The layouts and shapes that benches/peers/layouts.py makes random weights of.
+const LAYOUTS: [&str; 4] = ["deberta", "bert", "roberta", "t5"];
+const SHAPES: [&str; 3] = ["mini", "base", "large"];
+
 /// What to measure.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -27,8 +31,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
     /// A Hugging Face folder [default: models/groundline-mini].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "layout")]
     model: Option<PathBuf>,
+    /// Random weights of this layout, with the tokenizer of groundline-mini: deberta, bert, roberta or t5.
+    #[arg(long, value_name = "NAME", value_parser = LAYOUTS)]
+    layout: Option<String>,
+    /// Size of the random weights: mini (6 layers, 384 wide), base (12, 768) or large (24, 1024).
+    #[arg(long, value_name = "NAME", value_parser = SHAPES, default_value = "mini", requires = "layout")]
+    shape: String,
     /// Threads of each contender [default: all that this process may use].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -42,9 +52,12 @@ pub(crate) struct Options {
 
 /// Prepares the contenders, measures, prints a table and writes a result file.
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
-    let setup = Setup::new(root, options);
+    let mut setup = Setup::new(root, options);
     println!("preparing the peers' Python environment");
     let python = environment::ensure(root)?;
+    if let Some(layout) = &options.layout {
+        setup.model = environment::ensure_random(root, &python, layout, &options.shape)?;
+    }
     println!("building our contender");
     build(root)?;
     println!("exporting to ONNX");
@@ -77,8 +90,17 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     let difference = agree(&mut contenders, &measured)?;
     let peak = contenders[0].ask("peak")?["peak_gflops"].as_f64();
     let machine = environment::machine(&python, contenders[0].ready())?;
-    let report =
-        Report { machine, threads: setup.threads, pairs: setup.pairs_name, load, measured, difference, peak };
+    let model = environment::name(&setup.model)?;
+    let report = Report {
+        machine,
+        model,
+        threads: setup.threads,
+        pairs: setup.pairs_name,
+        load,
+        measured,
+        difference,
+        peak,
+    };
     print!("\n{}", report.table());
     if options.quick {
         println!("quick run: too few pairs for a figure, no result file");

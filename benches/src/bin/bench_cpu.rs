@@ -157,9 +157,15 @@ fn batches(work: &[Encoded], tokens: usize) -> Vec<&[Encoded]> {
 /// What of a model's shape decides how many operations its matrix products take.
 #[derive(Debug, Deserialize)]
 struct Shape {
+    #[serde(alias = "d_model")]
     hidden_size: usize,
+    #[serde(alias = "d_ff")]
     intermediate_size: usize,
+    #[serde(alias = "num_layers")]
     num_hidden_layers: usize,
+    /// T5's, as in `gated-gelu`.
+    #[serde(default)]
+    feed_forward_proj: String,
 }
 
 impl Shape {
@@ -174,10 +180,12 @@ impl Shape {
         let (hidden, inner) = (self.hidden_size as f64, self.intermediate_size as f64);
         let (tokens, layers) = (tokens as f64, self.num_hidden_layers as f64);
         let square = 2.0 * hidden * hidden;
-        let feed_forward = 4.0 * hidden * inner;
+        let products = if self.feed_forward_proj.starts_with("gated-") { 3.0 } else { 2.0 };
+        let feed_forward = 2.0 * products * hidden * inner;
         let full = tokens * (4.0 * square + feed_forward);
         let last = tokens * 2.0 * square + 2.0 * square + feed_forward;
-        let pooler = square;
+        // T5 of this layout has none.
+        let pooler = if self.feed_forward_proj.is_empty() { square } else { 0.0 };
         (layers - 1.0) * full + last + pooler
     }
 }
@@ -209,8 +217,14 @@ mod tests {
 
     #[test]
     fn one_layer_needs_keys_and_values_of_all_tokens_and_the_rest_of_one() {
-        let shape = Shape { hidden_size: 2, intermediate_size: 3, num_hidden_layers: 1 };
+        let shape: Shape =
+            serde_json::from_str(r#"{"hidden_size": 2, "intermediate_size": 3, "num_hidden_layers": 1}"#)
+                .unwrap();
         // Keys and values 2·2·4 a token; query and output 2·2·4, feed-forward 4·2·3, pooler 2·4 for token 0.
         assert_eq!(shape.gemm_flop(5), f64::from(5 * 16 + 16 + 24 + 8));
+        // T5's gate is a third matrix of the feed-forward part; it has no pooler.
+        let shape = r#"{"d_model": 2, "d_ff": 3, "num_layers": 1, "feed_forward_proj": "gated-gelu"}"#;
+        let shape: Shape = serde_json::from_str(shape).unwrap();
+        assert_eq!(shape.gemm_flop(5), f64::from(5 * 16 + 16 + 36));
     }
 }

@@ -36,9 +36,38 @@ pub(super) fn ensure(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(python)
 }
 
+/// Makes random weights of a layout and shape where that has not been done; their folder.
+pub(super) fn ensure_random(
+    root: &Path,
+    python: &Path,
+    layout: &str,
+    shape: &str,
+) -> anyhow::Result<PathBuf> {
+    let folder = target(root).join("bench-models").join(format!("random-{layout}-{shape}"));
+    // Written last, so that a folder that has it is whole.
+    if folder.join("tokenizer.json").try_exists()? {
+        return Ok(folder);
+    }
+    std::fs::create_dir_all(&folder)?;
+    println!("making random weights: {layout}, {shape}");
+    let tokenizer = root.join("models/groundline-mini/tokenizer.json");
+    let mut command = Command::new(python);
+    command.arg(root.join("benches/peers/layouts.py")).args([layout, shape]).arg(tokenizer).arg(&folder);
+    let output = command.output()?;
+    if !output.status.success() {
+        bail!("no random weights:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(folder)
+}
+
+/// The last part of a model folder's path.
+pub(super) fn name(model: &Path) -> anyhow::Result<String> {
+    Ok(model.canonicalize()?.file_name().unwrap_or_default().to_string_lossy().into_owned())
+}
+
 /// Exports the model to ONNX where that has not been done for these weights; the file.
 pub(super) fn ensure_onnx(root: &Path, python: &Path, model: &Path) -> anyhow::Result<PathBuf> {
-    let name = model.canonicalize()?.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name(model)?;
     let folder = target(root).join("bench-onnx");
     std::fs::create_dir_all(&folder)?;
     let onnx = folder.join(format!("{name}-{}.onnx", fingerprint(model)?));

@@ -73,6 +73,8 @@ impl Measured {
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) machine: Value,
+    /// The name of the model's folder.
+    pub(super) model: String,
     pub(super) threads: usize,
     pub(super) pairs: String,
     pub(super) load: Option<f64>,
@@ -97,7 +99,8 @@ impl Report {
     /// The figures as text.
     pub(super) fn table(&self) -> String {
         let mut text = format!(
-            "{} ({}), {} threads, {}\n{:<14}{:>8}{:>12}{:>19}{:>12}{:>18}{:>8}\n",
+            "{}: {} ({}), {} threads, {}\n{:<14}{:>8}{:>12}{:>19}{:>12}{:>18}{:>8}\n",
+            self.model,
             self.machine["cpu"].as_str().unwrap_or("unknown"),
             self.machine["isa"].as_str().unwrap_or("unknown"),
             self.threads,
@@ -139,10 +142,16 @@ impl Report {
         text
     }
 
-    /// Writes benches/results/<date>-<cpu>.json; its path from the root.
+    /// Writes benches/results/<date>-<cpu>-<instruction set>-<model>.json; its path from the root.
     pub(super) fn write(&self, root: &Path) -> anyhow::Result<String> {
         let text = |name: &str| self.machine[name].as_str().unwrap_or("unknown");
-        let path = format!("benches/results/{}-{}-{}.json", text("date"), slug(text("cpu")), text("isa"));
+        let path = format!(
+            "benches/results/{}-{}-{}-{}.json",
+            text("date"),
+            slug(text("cpu")),
+            text("isa"),
+            slug(&self.model)
+        );
         std::fs::create_dir_all(root.join("benches/results"))?;
         let json = serde_json::to_string_pretty(&self.json())? + "\n";
         std::fs::write(root.join(&path), json).with_context(|| format!("cannot write {path}"))?;
@@ -169,6 +178,7 @@ impl Report {
         json!({
             "schema": "groundline.bench-cpu/1",
             "machine": self.machine,
+            "model": self.model,
             "load_before": self.load,
             "threads": self.threads,
             "pairs": { "file": self.pairs, "count": first.map(|round| round.pairs), "tokens": first.map(|round| round.tokens) },

@@ -10,6 +10,7 @@ fn measured(name: &'static str, seconds: &[f64], gemm_gflop: Option<f64>) -> Mea
 fn report() -> Report {
     Report {
         machine: json!({ "date": "2026-11-29", "cpu": "AMD EPYC 9R14 (96-Core)", "isa": "avx2" }),
+        model: "random-bert-mini".to_owned(),
         threads: 2,
         pairs: "pairs.jsonl".to_owned(),
         load: None,
@@ -33,16 +34,16 @@ fn one_slow_round_does_not_change_the_figure() {
 #[test]
 fn the_table_names_the_machine_the_ratio_and_the_share_of_the_peak() {
     let table = report().table();
-    assert!(table.contains("AMD EPYC") && table.contains("avx2"), "{table}");
+    assert!(table.contains("random-bert-mini: AMD EPYC") && table.contains("avx2"), "{table}");
     assert!(table.contains("2.00") && table.contains("50 of 200 GFLOP/s (25 %"), "{table}");
     assert!(table.contains("packed") && table.contains("16"), "{table}");
 }
 
 #[test]
-fn a_result_file_is_named_by_day_and_processor() {
+fn a_result_file_is_named_by_day_processor_and_model() {
     let folder = std::env::temp_dir().join(format!("groundline-bench-{}", std::process::id()));
     let path = report().write(&folder).unwrap();
-    assert_eq!(path, "benches/results/2026-11-29-amd-epyc-9r14-96-core-avx2.json");
+    assert_eq!(path, "benches/results/2026-11-29-amd-epyc-9r14-96-core-avx2-random-bert-mini.json");
     let written: Value = serde_json::from_str(&std::fs::read_to_string(folder.join(&path)).unwrap()).unwrap();
     assert_eq!(written["contenders"][1]["ours_divided_by_this"], 2.0);
     std::fs::remove_dir_all(&folder).unwrap();
