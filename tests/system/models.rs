@@ -166,3 +166,68 @@ fn what_is_no_pickled_checkpoint_is_refused() {
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(ran.stderr.contains("factcc"), "{ran:?}");
 }
+
+/// Writes a checkpoint that means harm into `folder` and converts it.
+fn convert_hostile(folder: &Path, case: &str) -> system_tests::Ran {
+    for name in ["config.json", "tokenizer.json"] {
+        let from = root().join("tests/golden/checkpoints/bert").join(name);
+        std::fs::copy(from, folder.join(name)).unwrap();
+    }
+    let (file, trap) = (folder.join("checkpoint.bin"), folder.join("trap"));
+    let script = root().join("tests/system/hostile_checkpoint.py");
+    let mut python = std::process::Command::new("python3");
+    let status = python.arg("-I").arg(script).arg(&file).arg(case).arg(&trap).status().unwrap();
+    assert!(status.success(), "{case}");
+    let made = folder.join("made");
+    let ran = run(&["models", "convert", &file.to_string_lossy(), &made.to_string_lossy()]);
+    assert!(!trap.exists(), "{case}: code of the checkpoint was run");
+    assert_eq!(made.exists(), ran.status == 0, "{case}: what is refused leaves nothing behind");
+    ran
+}
+
+#[test]
+fn a_checkpoint_that_is_broken_or_means_harm_is_refused_with_what_is_wrong() {
+    let cases = [
+        ("code-as-the-table", "no table of weights"),
+        ("code-as-the-numbers", "a tensor that cannot be read"),
+        ("code-by-a-dotted-name", "no table of weights"),
+        ("memory", "2 GiB of memory"),
+        ("long-text", "damaged"),
+        ("expanded", "more numbers than the checkpoint holds"),
+        ("outside", "more numbers than the checkpoint holds"),
+        ("negative", "impossible size"),
+        ("shared", "many times its size"),
+        ("many-dimensions", "a tensor that cannot be read"),
+        ("key", "numbers that cannot be found"),
+        ("no-numbers", "lacks the numbers of tensor 't0'"),
+        ("compressed", "compressed"),
+        ("flipped", "damaged"),
+        ("cut", "no checkpoint of PyTorch"),
+        ("old-cut", "ends too early"),
+        ("old-endless", "ends too early"),
+        ("old-negative", "ends too early"),
+        ("no-line", "no checkpoint of PyTorch"),
+    ];
+    for (case, says) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let ran = convert_hostile(dir.path(), case);
+        assert_eq!(ran.status, 2, "{case}: {ran:?}");
+        assert!(ran.stderr.contains("GL4002") && ran.stderr.contains(says), "{case}: {ran:?}");
+    }
+}
+
+#[test]
+fn code_and_states_beside_the_weights_change_nothing() {
+    for case in ["code", "state"] {
+        let dir = tempfile::tempdir().unwrap();
+        let ran = convert_hostile(dir.path(), case);
+        assert_eq!(ran.status, 0, "{case}: {ran:?}");
+        let weights = std::fs::read(dir.path().join("made/model.safetensors")).unwrap();
+        let header = String::from_utf8_lossy(&weights);
+        assert!(
+            header.contains(r#""t0": {"dtype": "F32", "shape": [4, 4], "data_offsets": [0, 64]}"#),
+            "{case}"
+        );
+        assert!(weights.ends_with(&(0..64).collect::<Vec<u8>>()), "{case}");
+    }
+}

@@ -2,7 +2,8 @@
 
     python3 pickle_checkpoint.py MODEL.safetensors OUT old|zip|lightning
 
-`old` is the form before PyTorch 1.6; `lightning` is a zip of AlignScore's layout with an object beside the weights that would run code.
+`old` is the form before PyTorch 1.6; `zip` the form since, here with every matrix stored column by column; `lightning` is a zip of
+AlignScore's layout with an object beside the weights that would run code.
 """
 import collections
 import io
@@ -40,15 +41,24 @@ class Storage:
 
 
 class Tensor:
-    def __init__(self, storage, shape):
-        self.storage, self.shape = storage, tuple(shape)
+    def __init__(self, storage, shape, by_column=False):
+        self.storage, self.shape, self.by_column = storage, tuple(shape), by_column
 
     def __reduce__(self):
         stride, step = [], 1
         for length in reversed(self.shape):
             stride.insert(0, step)
             step *= length
-        return _rebuild_tensor_v2, (self.storage, 0, self.shape, tuple(stride), False, collections.OrderedDict())
+        stride = (1, self.shape[0]) if self.by_column else tuple(stride)
+        return _rebuild_tensor_v2, (self.storage, 0, self.shape, stride, False, collections.OrderedDict())
+
+
+def columns(data, shape):
+    """A matrix column by column."""
+    rows, width = shape
+    size = len(data) // (rows * width)
+    number = lambda row, column: data[(row * width + column) * size :][:size]
+    return b"".join(number(row, column) for column in range(width) for row in range(rows))
 
 
 class Trap:
@@ -85,10 +95,13 @@ def main():
     for name, info in sorted((item for item in header.items() if item[0] != "__metadata__")):
         start, end = info["data_offsets"]
         count = (end - start) // (2 if info["dtype"] == "F16" else 4)
-        storages.append(Storage(str(len(storages)), KINDS[info["dtype"]], data[start:end], count))
+        numbers, by_column = data[start:end], form == "zip" and len(info["shape"]) == 2
+        if by_column:
+            numbers = columns(numbers, info["shape"])
+        storages.append(Storage(str(len(storages)), KINDS[info["dtype"]], numbers, count))
         # Old checkpoints of BERT name the parts of a norm so.
         old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
-        weights[old if form == "old" else name] = Tensor(storages[-1], info["shape"])
+        weights[old if form == "old" else name] = Tensor(storages[-1], info["shape"], by_column)
     value = weights
     if form == "lightning":
         renamed = {"roberta.": "base_model.", "classifier.out_proj.": "tri_layer.", "classifier.dense.": "base_model.pooler.dense."}
