@@ -43,6 +43,8 @@ type Shown = Vec<(usize, Option<usize>)>;
 #[derive(Debug)]
 struct Run {
     check: Arc<PreparedCheck>,
+    /// What the response answers, once for all questions: it may be as large as a request.
+    question: Option<Arc<str>>,
     earlier: Option<Arc<EarlierFindings>>,
     settled: Vec<Option<Outcome<ClaimFinding>>>,
     /// Claims to ask about, in order.
@@ -136,6 +138,7 @@ impl Run {
         let bytes = check.sources.iter().map(|source| source.text.len()).sum::<usize>();
         Self {
             check: Arc::clone(check),
+            question: check.request.question.as_deref().map(Arc::from),
             earlier,
             settled,
             claims,
@@ -191,7 +194,7 @@ impl Run {
         Question::Verdict {
             passages: shown.iter().map(text).collect(),
             claim: Arc::clone(&self.check.claims[claim].text),
-            question: self.check.request.question.as_deref().map(Arc::from),
+            question: self.question.clone(),
             earlier_support_probability: earlier
                 .and_then(|earlier| earlier.support_probabilities.get(claim).copied().flatten()),
         }

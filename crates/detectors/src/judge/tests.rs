@@ -48,6 +48,11 @@ fn each_claim_is_one_question_with_the_whole_sources_and_the_question_as_context
         earlier_support_probability: None,
     };
     assert_eq!((rounds.len(), &rounds[0][0]), (1, &expected));
+    let context = |at: usize| match &rounds[0][at] {
+        Question::Verdict { question, .. } => question.clone().unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert!(Arc::ptr_eq(&context(0), &context(1)), "a large question is held once");
     let p = |value: f32| Probability::new(value).unwrap().get();
     let of = |claim: usize| finding(&report, claim);
     assert_eq!(of(0).support.unwrap().get(), p(0.9), "a verdict without probabilities counts as configured");
