@@ -11,7 +11,7 @@ use groundline_types::{
     CascadePolicy, CheckRequest, Code, EarlierFindings, GreyZone, MethodResult, MethodStatus, Note, Polarity,
     PolicyChoice, Problem, Report, nearest_name,
 };
-use groundline_verdict::{Roles, decides, escalates};
+use groundline_verdict::{Roles, deciding, escalates};
 use std::collections::BTreeMap;
 
 /// The methods of a check by stage.
@@ -89,7 +89,7 @@ impl Plan {
                 Some(AuditStage { methods, rate, is_drawn: is_drawn(id, rate) })
             }
         };
-        if grey.is_some() && !always.iter().any(|method| decides(method)) {
+        if grey.is_some() && deciding(&always).is_none() {
             let message = "`policy.always` has no method that gives sentences a support probability, so that no grey zone can be \
                            told; add entailment or summac";
             return Err(Problem::new(Code::INVALID_FIELD, message));
@@ -208,10 +208,10 @@ impl Stages {
         in_zone.grey > 0
     }
 
-    /// The report that decides in the first stage: in the order of the registry, which is that of deciding.
+    /// The report that decides in the first stage.
     fn deciding<'a>(&self, reports: &[&'a Report]) -> Option<&'a Report> {
-        let decides = |report: &&&Report| decides(report.method) && self.plan.always.contains(&report.method);
-        reports.iter().find(decides).copied()
+        let name = deciding(&self.plan.always)?;
+        reports.iter().find(|report| report.method == name).copied()
     }
 
     /// What the first stage found, for the methods of the grey zone.
@@ -238,7 +238,7 @@ impl Stages {
             let range = format!("a support probability from {} to {}", band.support_from, band.support_to);
             let found = format!("{grey} of {scored} scored sentences have {range}");
             if grey > 0 {
-                outcome.roles.fallback = always.iter().find(|method| decides(method)).copied();
+                outcome.roles.fallback = deciding(&always);
                 outcome.roles.escalation = methods.iter().find(|method| escalates(method)).copied();
                 outcome.note(format!("{name}: {found}, so {} ran", methods.join(", ")));
             } else {

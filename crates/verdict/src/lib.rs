@@ -20,4 +20,4 @@ mod sentence;
 
 pub use decide::{Decision, decide, decide_staged};
 pub use policy::{ActionPolicy, VerdictPolicy};
-pub use sentence::{Roles, decides, escalates};
+pub use sentence::{Roles, decides, deciding, escalates};

@@ -34,6 +34,11 @@ pub fn decides(method: &str) -> bool {
     DECIDING_METHODS.contains(&method)
 }
 
+/// The one of these methods that decides sentences where all of them speak. The order of the list says nothing.
+pub fn deciding(methods: &[&'static str]) -> Option<&'static str> {
+    DECIDING_METHODS.into_iter().find(|name| methods.contains(name))
+}
+
 /// Whether a method's verdict on a sentence stands where it was brought in because earlier methods left the sentence open.
 pub fn escalates(method: &str) -> bool {
     method == JUDGE

@@ -86,6 +86,15 @@ fn only_a_method_that_always_runs_tells_the_grey_zone() {
 }
 
 #[test]
+fn the_method_that_decides_tells_the_grey_zone_and_is_fallen_back_to_in_whatever_order_they_run() {
+    let always = ["factcc", "minicheck_flan_t5", "judge"];
+    let reports = [report("factcc", &[Some(0.9)]), report("minicheck_flan_t5", &[Some(0.5)])];
+    let (is_due, outcome) = decided(policy(&always, &["numeric"], &[], 0.0), &reports);
+    assert!(is_due, "MiniCheck decides, and leaves it open");
+    assert_eq!(outcome.roles.fallback, Some("minicheck_flan_t5"));
+}
+
+#[test]
 fn the_audit_draws_by_the_id_at_its_rate() {
     let drawn = (0..4000).filter(|id| is_drawn(&format!("check-{id}"), 0.25)).count();
     assert!((900..1100).contains(&drawn), "{drawn} of 4000");
