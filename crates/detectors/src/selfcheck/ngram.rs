@@ -8,14 +8,11 @@
 //! the sentences that make a claim; counts are made over all of them.
 
 use super::math::{MAX_ORDER, NgramCounts, document, mean_and_max, ngrams, surprise};
-use super::sampled::{Sampled, distinct, notes, sentences, settled, weighted_mean};
+use super::sampled::{SUBJECT_ONLY, Sampled, distinct, notes, report, sentences, settled};
 use super::subject::Subjects;
 use super::words::Vocabulary;
-use crate::tally::response_number;
 use crate::{Detector, DetectorOptions, Next};
-use groundline_types::{
-    ClaimFinding, Code, ModelFacts, Outcome, Polarity, PreparedCheck, Reason, Report, Score,
-};
+use groundline_types::{ClaimFinding, Code, ModelFacts, Outcome, PreparedCheck, Reason, Report, Score};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,7 +47,7 @@ impl Detector for SelfcheckNgram {
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, _facts: &ModelFacts) -> Next {
-        Next::Done(report(check, self.smoothing))
+        Next::Done(compare(check, self.smoothing))
     }
 
     fn planned_items(&self) -> usize {
@@ -62,7 +59,7 @@ impl Detector for SelfcheckNgram {
     }
 }
 
-fn report(check: &PreparedCheck, smoothing: f64) -> Report {
+fn compare(check: &PreparedCheck, smoothing: f64) -> Report {
     let distinct = distinct(check);
     let mut vocabulary = Vocabulary::default();
     let claims: Vec<Vec<u32>> = check.claims.iter().map(|claim| vocabulary.tokens(&claim.text)).collect();
@@ -85,7 +82,7 @@ fn report(check: &PreparedCheck, smoothing: f64) -> Report {
         let speaking = subjects.speaking(&check.claims[index].text);
         finding.extra.insert("subject_samples", model.spoken(&distinct, &speaking) as f64);
         if let Some(surprise) = model.subject_only(&distinct, &speaking, &claims[index], smoothing) {
-            finding.extra.insert("subject_only", surprise);
+            finding.extra.insert(SUBJECT_ONLY, surprise);
         }
         for (all, own) in surprises.iter_mut().zip(of_orders) {
             all.push(own);
@@ -99,24 +96,8 @@ fn report(check: &PreparedCheck, smoothing: f64) -> Report {
             extra.extend([(names[0], mean), (names[1], max)]);
         }
     }
-    extra.extend(mean_of(&claims, "subject_only").map(|mean| ("subject_only", mean)));
     let value = extra.get("unigram_max").copied();
-    Report {
-        method: METHOD,
-        score: response_number(&claims, value, Polarity::HigherIsHallucinated),
-        claims,
-        facts: Vec::new(),
-        extra,
-        matrix: None,
-        notes: notes(check, &distinct),
-        work_items: 0,
-    }
-}
-
-/// The mean over sentences of one of their further numbers.
-pub(super) fn mean_of(claims: &[Outcome<ClaimFinding>], name: &str) -> Option<f64> {
-    let values = claims.iter().filter_map(|claim| claim.scored()?.extra.get(name));
-    weighted_mean(values.map(|value| (*value, 1)))
+    report(METHOD, claims, value, extra, notes(check, &distinct))
 }
 
 fn named(of_orders: &[Vec<f64>]) -> BTreeMap<&'static str, f64> {

@@ -10,16 +10,15 @@
 //!
 //! A sentence with any pair that has no score is failed with that pair's reason. Equal pairs are asked once.
 
-use super::ngram::mean_of;
-use super::sampled::{Sampled, distinct, notes, settled, weighted_mean};
+use super::crossing::{Crossing, finding_of};
+use super::sampled::{Sampled, distinct, mean_score, notes, report};
 use super::subject::Subjects;
 use crate::answers::read_logits;
 use crate::layout::pair;
-use crate::tally::{never_started, response_number};
+use crate::tally::never_started;
 use crate::{Detector, DetectorOptions, Next};
 use groundline_types::{
-    ClaimFinding, Code, ModelFacts, NliLabels, Outcome, Polarity, PreparedCheck, PreparedSource, Reason,
-    Report, Score,
+    ClaimFinding, Code, ModelFacts, NliLabels, Outcome, PreparedCheck, PreparedSource, Reason, Report, Score,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -33,27 +32,23 @@ pub(crate) struct SelfcheckNli {
     run: Option<Run>,
 }
 
-/// Every different sentence meets every different window, sentence by sentence.
+/// Every different sentence meets every different window.
 #[derive(Debug)]
 struct Run {
     check: Arc<PreparedCheck>,
     labels: NliLabels,
+    crossing: Crossing,
+    windows: Vec<Arc<str>>,
+    said: Samples,
+}
+
+/// The samples behind the windows.
+#[derive(Debug)]
+struct Samples {
     distinct: Vec<Sampled>,
     subjects: Subjects,
-    settled: Vec<Option<Outcome<ClaimFinding>>>,
-    /// Index of the first claim of each different text to score.
-    sentences: Vec<usize>,
-    /// For each claim to score, its place in `sentences`.
-    place: BTreeMap<usize, usize>,
-    windows: Vec<Arc<str>>,
     /// For each distinct sample, its windows.
     windows_of: Vec<Vec<usize>>,
-    /// Pairs asked and answered so far.
-    asked: usize,
-    answered: usize,
-    /// The answers about the sentence that is open, by window.
-    open: Vec<Result<f64, Reason>>,
-    found: Vec<Outcome<ClaimFinding>>,
 }
 
 impl SelfcheckNli {
@@ -65,14 +60,9 @@ impl SelfcheckNli {
         let Some(run) = &mut self.run else {
             return Next::Done(never_started(METHOD));
         };
-        let start = run.asked;
-        run.asked = (start + self.chunk).min(run.planned_items());
-        if start == run.asked {
-            return Next::Done(run.report());
-        }
-        let (wide, check) = (run.windows.len(), &run.check);
-        let work = |at: usize| pair(&check.claims[run.sentences[at / wide]].text, &run.windows[at % wide]);
-        Next::Work((start..run.asked).map(work).collect())
+        let work = |(sentence, window): (&Arc<str>, usize)| pair(sentence, &run.windows[window]);
+        let work = run.crossing.next(self.chunk).map(work).collect::<Vec<_>>();
+        if work.is_empty() { Next::Done(run.report()) } else { Next::Work(work) }
     }
 }
 
@@ -87,12 +77,13 @@ impl Detector for SelfcheckNli {
     }
 
     fn planned_items(&self) -> usize {
-        self.run.as_ref().map_or(0, Run::planned_items)
+        self.run.as_ref().map_or(0, |run| run.crossing.planned())
     }
 
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
         if let Some(run) = &mut self.run {
-            run.take(outcomes);
+            let Run { labels, said, crossing, .. } = run;
+            crossing.take(|at| read(outcomes.get(at), labels), |text, answers| said.finding(text, answers));
         }
         self.next()
     }
@@ -103,104 +94,48 @@ impl Run {
         let distinct = distinct(check);
         let (windows, windows_of, longest) = windows_of(check, &distinct);
         let room = facts.max_tokens.saturating_sub(facts.pair_overhead_tokens + longest);
-        let mut settled = settled(check, &distinct);
-        let (mut sentences, mut place, mut known) = (Vec::new(), BTreeMap::new(), HashMap::new());
-        for (index, slot) in settled.iter_mut().enumerate().filter(|(_, slot)| slot.is_none()) {
-            let text = &check.claims[index].text;
+        let refuse = |text: &str| {
             let tokens = facts.counter.count_tokens(text);
-            if tokens > room {
-                let message = format!(
+            let message = || {
+                format!(
                     "the sentence has {tokens} tokens, and next to the longest piece of a sample the model has room for \
                      {room} of its {}",
                     facts.max_tokens
-                );
-                *slot = Some(Outcome::Failed(Reason::new(Code::CLAIM_TOO_LONG, message)));
-                continue;
-            }
-            let at = *known.entry(&**text).or_insert(sentences.len());
-            if at == sentences.len() {
-                sentences.push(index);
-            }
-            place.insert(index, at);
-        }
+                )
+            };
+            (tokens > room).then(|| Reason::new(Code::CLAIM_TOO_LONG, message()))
+        };
         Self {
             labels: facts.labels,
-            subjects: Subjects::new(&check.samples, &distinct),
-            distinct,
-            settled,
-            sentences,
-            place,
+            crossing: Crossing::new(check, &distinct, windows.len(), refuse),
             windows,
-            windows_of,
-            asked: 0,
-            answered: 0,
-            open: Vec::new(),
-            found: Vec::new(),
+            said: Samples { subjects: Subjects::new(&check.samples, &distinct), distinct, windows_of },
             check: Arc::clone(check),
         }
     }
 
-    fn planned_items(&self) -> usize {
-        self.sentences.len() * self.windows.len()
+    fn report(&self) -> Report {
+        let claims = self.crossing.claims();
+        let (value, notes) = (mean_score(&claims), notes(&self.check, &self.said.distinct));
+        Report { work_items: self.crossing.asked(), ..report(METHOD, claims, value, BTreeMap::new(), notes) }
     }
+}
 
-    fn take(&mut self, outcomes: &[Outcome<Score>]) {
-        for at in 0..self.asked - self.answered {
-            self.open.push(read(outcomes.get(at), &self.labels));
-            if self.open.len() == self.windows.len() {
-                let answers = std::mem::take(&mut self.open);
-                let outcome = self.finding(self.found.len(), &answers);
-                self.found.push(outcome);
-            }
-        }
-        self.answered = self.asked;
-    }
-
-    /// What is said of the sentence at a place, given the answer for each window.
-    fn finding(&self, place: usize, answers: &[Result<f64, Reason>]) -> Outcome<ClaimFinding> {
+impl Samples {
+    /// What is said of a sentence, given the answer for each window.
+    fn finding(&self, sentence: &str, answers: &[Result<f64, Reason>]) -> Outcome<ClaimFinding> {
         if let Some(reason) = answers.iter().find_map(|answer| answer.as_ref().err()) {
             return Outcome::Failed(reason.clone());
         }
         let of_window = |window: &usize| answers.get(*window)?.as_ref().ok().copied();
         // The largest support is the smallest contradiction.
         let of_sample = |windows: &Vec<usize>| windows.iter().filter_map(of_window).reduce(f64::min);
-        let samples = self.distinct.iter().zip(&self.windows_of);
-        let values: Vec<(f64, u64)> =
-            samples.filter_map(|(sampled, windows)| Some((of_sample(windows)?, sampled.times))).collect();
-        let speaking = self.subjects.speaking(&self.check.claims[self.sentences[place]].text);
-        let spoken = || values.iter().zip(&speaking).filter(|(_, speaks)| **speaks).map(|(value, _)| *value);
-        let count: u64 = spoken().map(|(_, times)| times).sum();
-        let mut finding =
-            ClaimFinding { score: weighted_mean(values.iter().copied()), ..ClaimFinding::default() };
-        finding.extra.insert("subject_samples", count as f64);
-        finding.extra.extend(weighted_mean(spoken()).map(|mean| ("subject_only", mean)));
-        Outcome::Scored(finding)
-    }
-
-    fn report(&mut self) -> Report {
-        let missing = || {
-            Outcome::Failed(Reason::new(Code::INTERNAL, "the method ended before this sentence was scored"))
-        };
-        let outcome = |(index, settled): (usize, &Option<Outcome<ClaimFinding>>)| match settled {
-            Some(outcome) => outcome.clone(),
-            None => {
-                self.place.get(&index).and_then(|at| self.found.get(*at).cloned()).unwrap_or_else(missing)
-            }
-        };
-        let claims: Vec<Outcome<ClaimFinding>> = self.settled.iter().enumerate().map(outcome).collect();
-        let scores = claims.iter().filter_map(|claim| Some((claim.scored()?.score?, 1)));
-        let value = weighted_mean(scores);
-        let subject_only = mean_of(&claims, "subject_only");
-        Report {
-            method: METHOD,
-            score: response_number(&claims, value, Polarity::HigherIsHallucinated),
-            claims,
-            facts: Vec::new(),
-            extra: subject_only.map(|mean| ("subject_only", mean)).into_iter().collect(),
-            matrix: None,
-            notes: notes(&self.check, &self.distinct),
-            work_items: self.asked,
-        }
+        let samples = self.distinct.iter().zip(&self.windows_of).zip(self.subjects.speaking(sentence));
+        let values: Vec<(f64, u64, bool)> = samples
+            .filter_map(|((sampled, windows), speaks)| Some((of_sample(windows)?, sampled.times, speaks)))
+            .collect();
+        let none = || Outcome::Failed(Reason::new(Code::INTERNAL, "there was nothing to score"));
+        finding_of(&values).map_or_else(none, Outcome::Scored)
     }
 }
 

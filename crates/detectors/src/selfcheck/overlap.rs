@@ -5,15 +5,14 @@
 //! The response's number is the mean of its sentences'. Needs no model and no pairs.
 
 use super::math::{MAX_ORDER, Ngram, ngrams};
-use super::ngram::mean_of;
-use super::sampled::{Sampled, distinct, notes, sentences, settled, weighted_mean};
+use super::sampled::{
+    SUBJECT_ONLY, Sampled, distinct, mean_of, notes, report, sentences, settled, weighted_mean,
+};
 use super::subject::Subjects;
 use super::words::Vocabulary;
-use crate::tally::{never_started, response_number};
+use crate::tally::never_started;
 use crate::{Detector, DetectorOptions, Next};
-use groundline_types::{
-    ClaimFinding, Code, ModelFacts, Outcome, Polarity, PreparedCheck, Reason, Report, Score,
-};
+use groundline_types::{ClaimFinding, Code, ModelFacts, Outcome, PreparedCheck, Reason, Report, Score};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -39,7 +38,7 @@ impl Detector for SelfcheckOverlap {
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, _facts: &ModelFacts) -> Next {
-        Next::Done(report(check, self.order))
+        Next::Done(compare(check, self.order))
     }
 
     fn planned_items(&self) -> usize {
@@ -54,7 +53,7 @@ impl Detector for SelfcheckOverlap {
 /// The n-grams of a text by order.
 type ByOrder = [HashSet<Ngram>; MAX_ORDER];
 
-fn report(check: &PreparedCheck, order: usize) -> Report {
+fn compare(check: &PreparedCheck, order: usize) -> Report {
     let distinct = distinct(check);
     let mut vocabulary = Vocabulary::default();
     let of_sample = |sampled: &Sampled| {
@@ -82,20 +81,11 @@ fn report(check: &PreparedCheck, order: usize) -> Report {
     }
     let claims: Vec<Outcome<ClaimFinding>> = found.into_iter().flatten().collect();
     let mut extra = BTreeMap::new();
-    for name in NAMES.into_iter().chain(["subject_only"]) {
+    for name in NAMES {
         extra.extend(mean_of(&claims, name).map(|mean| (name, mean)));
     }
     let value = extra.get(NAMES[order - 1]).copied();
-    Report {
-        method: METHOD,
-        score: response_number(&claims, value, Polarity::HigherIsHallucinated),
-        claims,
-        facts: Vec::new(),
-        extra,
-        matrix: None,
-        notes: notes(check, &distinct),
-        work_items: 0,
-    }
+    report(METHOD, claims, value, extra, notes(check, &distinct))
 }
 
 /// The n-grams that lie within the words; all words together where there are fewer.
@@ -124,7 +114,7 @@ fn finding(
         finding.extra.extend(weighted_mean(values()).map(|mean| (name, mean)));
         if at + 1 == order {
             let spoken = || values().zip(speaking).filter(|(_, speaks)| **speaks).map(|(value, _)| value);
-            finding.extra.extend(weighted_mean(spoken()).map(|mean| ("subject_only", mean)));
+            finding.extra.extend(weighted_mean(spoken()).map(|mean| (SUBJECT_ONLY, mean)));
             let count: u64 = spoken().map(|(_, times)| times).sum();
             finding.extra.insert("subject_samples", count as f64);
         }

@@ -8,17 +8,15 @@
 //! sample out for that sentence, with a note; a sentence with no answer at all is failed with the first one's reason. Leaving out is
 //! sound here, unlike for evidence: the number is a mean, and no sample decides it alone.
 
-use super::ngram::mean_of;
-use super::sampled::{Sampled, distinct, notes, settled, weighted_mean};
+use super::crossing::{Crossing, finding_of};
+use super::sampled::{Sampled, distinct, mean_score, notes, report};
 use super::subject::Subjects;
 use crate::judged::{Ledger, wrong_kind};
-use crate::tally::{never_started, response_number};
+use crate::tally::never_started;
 use crate::{Detector, DetectorOptions, Next};
 use groundline_types::{
-    Answer, Answered, ClaimFinding, Code, ModelFacts, Outcome, Polarity, PreparedCheck, Question, Reason,
-    Report, Score,
+    Answer, Answered, ClaimFinding, Code, ModelFacts, Outcome, PreparedCheck, Question, Reason, Report, Score,
 };
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 const METHOD: &str = "selfcheck_prompt";
@@ -32,23 +30,14 @@ pub(crate) struct SelfcheckPrompt {
     run: Option<Run>,
 }
 
-/// Every different sentence meets every different sample, sentence by sentence.
+/// Every different sentence meets every different sample.
 #[derive(Debug)]
 struct Run {
     check: Arc<PreparedCheck>,
     distinct: Vec<Sampled>,
     texts: Vec<Arc<str>>,
     subjects: Subjects,
-    settled: Vec<Option<Outcome<ClaimFinding>>>,
-    /// Index of the first claim of each different text to ask about.
-    sentences: Vec<usize>,
-    /// For each claim to ask about, its place in `sentences`.
-    place: BTreeMap<usize, usize>,
-    asked: usize,
-    answered: usize,
-    /// The answers about the sentence that is open, by sample.
-    open: Vec<Result<f64, Reason>>,
-    found: Vec<Outcome<ClaimFinding>>,
+    crossing: Crossing,
     ledger: Ledger,
 }
 
@@ -61,17 +50,12 @@ impl SelfcheckPrompt {
         let Some(run) = &mut self.run else {
             return Next::Done(never_started(METHOD));
         };
-        let start = run.asked;
-        run.asked = (start + QUESTIONS_PER_ROUND).min(run.planned());
-        if start == run.asked {
-            return Next::Done(run.report());
-        }
-        let (wide, check) = (run.texts.len(), &run.check);
-        let question = |at: usize| Question::SelfCheck {
-            sentence: Arc::clone(&check.claims[run.sentences[at / wide]].text),
-            sample: Arc::clone(&run.texts[at % wide]),
+        let question = |(sentence, sample): (&Arc<str>, usize)| Question::SelfCheck {
+            sentence: Arc::clone(sentence),
+            sample: Arc::clone(&run.texts[sample]),
         };
-        Next::Ask((start..run.asked).map(question).collect())
+        let questions = run.crossing.next(QUESTIONS_PER_ROUND).map(question).collect::<Vec<_>>();
+        if questions.is_empty() { Next::Done(run.report()) } else { Next::Ask(questions) }
     }
 }
 
@@ -90,7 +74,7 @@ impl Detector for SelfcheckPrompt {
     }
 
     fn planned_questions(&self) -> usize {
-        self.run.as_ref().map_or(0, Run::planned)
+        self.run.as_ref().map_or(0, |run| run.crossing.planned())
     }
 
     fn resume(&mut self, _outcomes: &[Outcome<Score>]) -> Next {
@@ -108,107 +92,56 @@ impl Detector for SelfcheckPrompt {
 impl Run {
     fn new(check: &Arc<PreparedCheck>) -> Self {
         let distinct = distinct(check);
-        let settled = settled(check, &distinct);
-        let (mut sentences, mut place, mut known) = (Vec::new(), BTreeMap::new(), HashMap::new());
-        for (index, _) in settled.iter().enumerate().filter(|(_, slot)| slot.is_none()) {
-            let at = *known.entry(&*check.claims[index].text).or_insert(sentences.len());
-            if at == sentences.len() {
-                sentences.push(index);
-            }
-            place.insert(index, at);
-        }
         let samples = distinct.iter().filter_map(|sampled| check.samples.get(sampled.index));
+        let texts = samples.map(|sample| Arc::clone(&sample.text)).collect::<Vec<_>>();
         Self {
-            texts: samples.map(|sample| Arc::clone(&sample.text)).collect(),
+            crossing: Crossing::new(check, &distinct, texts.len(), |_| None),
             subjects: Subjects::new(&check.samples, &distinct),
+            texts,
             distinct,
-            settled,
-            sentences,
-            place,
-            asked: 0,
-            answered: 0,
-            open: Vec::new(),
-            found: Vec::new(),
             ledger: Ledger::default(),
             check: Arc::clone(check),
         }
     }
 
-    fn planned(&self) -> usize {
-        self.sentences.len() * self.texts.len()
-    }
-
     fn take(&mut self, answers: &[Answered]) {
-        for at in 0..self.asked - self.answered {
-            self.open.push(match self.ledger.take(answers.get(at)) {
-                Outcome::Scored(Answer::Inconsistency(value)) if value.is_finite() => Ok(value),
-                Outcome::Scored(_) => Err(wrong_kind()),
-                Outcome::Abstained(reason) | Outcome::Failed(reason) => Err(reason),
-            });
-            if self.open.len() == self.texts.len() {
-                let answers = std::mem::take(&mut self.open);
-                let outcome = self.finding(self.found.len(), &answers);
-                self.found.push(outcome);
-            }
-        }
-        self.answered = self.asked;
+        let Self { crossing, ledger, distinct, subjects, .. } = self;
+        let answer = |at: usize| match ledger.take(answers.get(at)) {
+            Outcome::Scored(Answer::Inconsistency(value)) if value.is_finite() => Ok(value),
+            Outcome::Scored(_) => Err(wrong_kind()),
+            Outcome::Abstained(reason) | Outcome::Failed(reason) => Err(reason),
+        };
+        crossing.take(answer, |sentence, answers| finding(sentence, answers, distinct, subjects));
     }
 
-    /// What is said of the sentence at a place, given the answer for each sample.
-    fn finding(&self, place: usize, answers: &[Result<f64, Reason>]) -> Outcome<ClaimFinding> {
-        let text = &self.check.claims[self.sentences[place]].text;
-        let speaking = self.subjects.speaking(text);
-        let answered = self.distinct.iter().zip(answers).zip(&speaking);
-        let values: Vec<(f64, u64, bool)> = answered
-            .filter_map(|((sampled, answer), speaks)| Some((*answer.as_ref().ok()?, sampled.times, *speaks)))
-            .collect();
-        let Some(score) = weighted_mean(values.iter().map(|(value, times, _)| (*value, *times))) else {
-            let first = answers.iter().find_map(|answer| answer.as_ref().err());
-            let none = || Reason::new(Code::INTERNAL, "there was nothing to ask");
-            return Outcome::Failed(first.cloned().unwrap_or_else(none));
-        };
-        let spoken =
-            || values.iter().filter(|(.., speaks)| *speaks).map(|(value, times, _)| (*value, *times));
-        let mut finding = ClaimFinding { score: Some(score), ..ClaimFinding::default() };
-        let count: u64 = spoken().map(|(_, times)| times).sum();
-        finding.extra.insert("subject_samples", count as f64);
-        finding.extra.extend(weighted_mean(spoken()).map(|mean| ("subject_only", mean)));
-        let answered: u64 = values.iter().map(|(_, times, _)| times).sum();
-        finding.extra.insert("answered_samples", answered as f64);
-        Outcome::Scored(finding)
-    }
-
-    fn report(&mut self) -> Report {
-        let missing = || {
-            Outcome::Failed(Reason::new(
-                Code::INTERNAL,
-                "the method ended before this sentence was asked about",
-            ))
-        };
-        let outcome = |(index, settled): (usize, &Option<Outcome<ClaimFinding>>)| match settled {
-            Some(outcome) => outcome.clone(),
-            None => {
-                self.place.get(&index).and_then(|at| self.found.get(*at).cloned()).unwrap_or_else(missing)
-            }
-        };
-        let claims: Vec<Outcome<ClaimFinding>> = self.settled.iter().enumerate().map(outcome).collect();
-        let scores = claims.iter().filter_map(|claim| Some((claim.scored()?.score?, 1)));
-        let value = weighted_mean(scores);
-        let mut extra = self.ledger.extra();
-        extra.extend(mean_of(&claims, "subject_only").map(|mean| ("subject_only", mean)));
+    fn report(&self) -> Report {
+        let claims = self.crossing.claims();
         let mut notes = notes(&self.check, &self.distinct);
         notes.extend(self.ledger.notes());
-        Report {
-            method: METHOD,
-            score: response_number(&claims, value, Polarity::HigherIsHallucinated),
-            claims,
-            facts: Vec::new(),
-            extra,
-            matrix: None,
-            notes,
-            work_items: 0,
-        }
+        let value = mean_score(&claims);
+        report(METHOD, claims, value, self.ledger.extra(), notes)
     }
+}
+
+/// What is said of a sentence, given the answer for each sample.
+fn finding(
+    sentence: &str,
+    answers: &[Result<f64, Reason>],
+    distinct: &[Sampled],
+    subjects: &Subjects,
+) -> Outcome<ClaimFinding> {
+    let answered = distinct.iter().zip(answers).zip(subjects.speaking(sentence));
+    let values: Vec<(f64, u64, bool)> = answered
+        .filter_map(|((sampled, answer), speaks)| Some((*answer.as_ref().ok()?, sampled.times, speaks)))
+        .collect();
+    let Some(mut finding) = finding_of(&values) else {
+        let first = answers.iter().find_map(|answer| answer.as_ref().err());
+        let none = || Reason::new(Code::INTERNAL, "there was nothing to ask");
+        return Outcome::Failed(first.cloned().unwrap_or_else(none));
+    };
+    let answered: u64 = values.iter().map(|(_, times, _)| times).sum();
+    finding.extra.insert("answered_samples", answered as f64);
+    Outcome::Scored(finding)
 }
 
 #[cfg(test)]

@@ -1,7 +1,13 @@
 //! Which samples of a check are compared with, and what to say of them.
 
-use groundline_types::{ClaimFinding, Code, Outcome, PreparedCheck, PreparedSource, Reason};
-use std::collections::HashMap;
+use crate::tally::response_number;
+use groundline_types::{
+    ClaimFinding, Code, Outcome, Polarity, PreparedCheck, PreparedSource, Reason, Report,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// The name of a number over the samples alone that speak about a sentence's subject.
+pub(super) const SUBJECT_ONLY: &str = "subject_only";
 
 /// A text that was sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,4 +86,29 @@ pub(crate) fn weighted_mean(values: impl IntoIterator<Item = (f64, u64)>) -> Opt
         .into_iter()
         .fold((0.0, 0), |(sum, count), (value, times)| (sum + value * times as f64, count + times));
     (count > 0).then(|| sum / count as f64)
+}
+
+/// The mean over sentences of one of their further numbers.
+pub(super) fn mean_of(claims: &[Outcome<ClaimFinding>], name: &str) -> Option<f64> {
+    let values = claims.iter().filter_map(|claim| claim.scored()?.extra.get(name));
+    weighted_mean(values.map(|value| (*value, 1)))
+}
+
+/// The mean over sentences of their numbers.
+pub(super) fn mean_score(claims: &[Outcome<ClaimFinding>]) -> Option<f64> {
+    weighted_mean(claims.iter().filter_map(|claim| Some((claim.scored()?.score?, 1))))
+}
+
+/// What a method found that compares with samples and asks no engine: what is said of the claims, the response's number, and
+/// further ones, to which that over speaking samples is added.
+pub(super) fn report(
+    method: &'static str,
+    claims: Vec<Outcome<ClaimFinding>>,
+    value: Option<f64>,
+    mut extra: BTreeMap<&'static str, f64>,
+    notes: Vec<(Code, String)>,
+) -> Report {
+    extra.extend(mean_of(&claims, SUBJECT_ONLY).map(|mean| (SUBJECT_ONLY, mean)));
+    let score = response_number(&claims, value, Polarity::HigherIsHallucinated);
+    Report { method, score, claims, facts: Vec::new(), extra, matrix: None, notes, work_items: 0 }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::SelfcheckOptions;
 use crate::testing::{claim_extra, claim_score, planned_items, run, sampled_check, scorer};
-use groundline_types::ClaimKind;
+use groundline_types::{ClaimKind, Polarity};
 use proptest::prelude::*;
 
 fn with_smoothing(ngram_smoothing: f64) -> SelfcheckNgram {

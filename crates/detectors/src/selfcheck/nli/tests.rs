@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{claim_extra, claim_score, logits, planned_items, run, sampled_check, scorer};
-use groundline_types::{ClaimKind, MethodScore, Work};
+use groundline_types::{ClaimKind, MethodScore, Polarity, Work};
 
 fn detector() -> SelfcheckNli {
     SelfcheckNli::new(&DetectorOptions::default())

@@ -1,6 +1,7 @@
 use super::*;
 use crate::SelfcheckOptions;
 use crate::testing::{claim_extra, claim_score, run, sampled_check, scorer};
+use groundline_types::Polarity;
 
 fn checked_with(samples: &[&str], claims: &[&str], overlap_words: usize) -> Report {
     let selfcheck = SelfcheckOptions { overlap_words, ..SelfcheckOptions::default() };

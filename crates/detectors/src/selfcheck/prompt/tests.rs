@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{claim_extra, claim_score, judged, run_judged, sampled_check};
+use groundline_types::Polarity;
 
 fn detector() -> SelfcheckPrompt {
     SelfcheckPrompt::new(&DetectorOptions::default())
