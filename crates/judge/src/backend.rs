@@ -7,6 +7,7 @@ mod tests;
 
 use crate::breaker::{Breaker, CallEnd, Leave};
 use crate::budget::{Budget, NotReserved, Reservation};
+use crate::judge::too_late;
 use crate::random::Randomness;
 use crate::rate::RateLimiter;
 use crate::retry::backoff;
@@ -21,6 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout_at};
+
+/// A call that had this part of `call_timeout_ms` without an answer speaks against its backend, whoever then had no more time: one
+/// in so many. A check's deadline is often shorter than a call may take, and a backend that hangs must not cost all of them theirs.
+const FAIR_SHARE: u32 = 4;
 
 /// A call that brought no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,8 +163,8 @@ impl Backend {
         let answer = self.transport.send(outgoing).await;
         let mut judgement = judge_answer(&answer, request);
         if answer.as_ref().err() == Some(&TransportError::TimedOut) && left <= call_timeout {
-            // It was our caller who had no more time, which says nothing about the backend.
-            judgement.end = CallEnd::Unknown;
+            // It was our caller who had no more time.
+            judgement.end = admission.unanswered();
             judgement.next = Next::Fail(deadline_passed());
         }
         usage.add(&admission.settle(&judgement));
@@ -233,7 +238,16 @@ impl Backend {
         }
         match machines.breaker.ask(now) {
             Ok(leave) => {
-                Ok(Ok(Admission { backend: self, leave, reservation, likely, most, is_settled: false }))
+                let sent_at = now;
+                Ok(Ok(Admission {
+                    backend: self,
+                    sent_at,
+                    leave,
+                    reservation,
+                    likely,
+                    most,
+                    is_settled: false,
+                }))
             }
             Err(left) => {
                 machines.budget.settle(reservation, &nothing, now);
@@ -276,7 +290,7 @@ impl Backend {
 }
 
 fn deadline_passed() -> CallFailure {
-    CallFailure::new(Code::JUDGE_DEADLINE, "the judge did not answer before the deadline")
+    too_late().into()
 }
 
 /// One of those that wait for a place.
@@ -303,6 +317,7 @@ impl Drop for Waiting<'_> {
 #[derive(Debug)]
 struct Admission<'a> {
     backend: &'a Backend,
+    sent_at: Instant,
     leave: Leave,
     reservation: Reservation,
     likely: u64,
@@ -313,6 +328,12 @@ struct Admission<'a> {
 impl Admission<'_> {
     fn settle(mut self, judgement: &Judgement) -> JudgeUsage {
         self.finish(judgement.end, judgement.used, judgement.pause)
+    }
+
+    /// What it says of the backend that there is no answer by now.
+    fn unanswered(&self) -> CallEnd {
+        let fair = Duration::from_millis(self.backend.options.call_timeout_ms) / FAIR_SHARE;
+        if self.sent_at.elapsed() >= fair { CallEnd::Dead } else { CallEnd::Unknown }
     }
 
     fn finish(&mut self, end: CallEnd, used: Used, pause: Option<Duration>) -> JudgeUsage {
@@ -347,7 +368,7 @@ impl Admission<'_> {
 impl Drop for Admission<'_> {
     fn drop(&mut self) {
         if !self.is_settled {
-            self.finish(CallEnd::Unknown, Used::Guessed(self.most), None);
+            self.finish(self.unanswered(), Used::Guessed(self.most), None);
         }
     }
 }

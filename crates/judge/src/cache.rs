@@ -1,5 +1,6 @@
 //! Answers that are kept: bounded in bytes, forgotten after a time, each asked for once however many want it.
 
+use crate::judge::too_late;
 use crate::{CacheOptions, Facts, JudgeVerdict, Samples, SelfCheckAnswer};
 use groundline_types::Problem;
 use moka::sync::Cache;
@@ -9,6 +10,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 /// Bytes that an entry takes beside its texts: key, value and the cache's own records.
 const ENTRY_BYTES: usize = 256;
@@ -27,6 +29,13 @@ impl CacheKey {
         }
         Self(*hasher.finalize().as_bytes())
     }
+
+    /// The key of the same question in a scope.
+    pub(crate) fn within(self, scope: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.0).update(scope.as_bytes());
+        Self(*hasher.finalize().as_bytes())
+    }
 }
 
 /// An answer of any kind.
@@ -39,6 +48,11 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
+    /// Whether it is all that was asked for. Samples may be missing for no better reason than a moment's trouble.
+    fn is_whole(&self) -> bool {
+        !matches!(self, Kept::Samples(samples) if !samples.missing.is_empty())
+    }
+
     fn bytes(&self) -> u32 {
         let texts = match self {
             Kept::Verdict(verdict) => verdict.reason.len() + verdict.quote.as_ref().map_or(0, String::len),
@@ -68,11 +82,13 @@ impl AnswerCache {
         Self { kept, flights: StdMutex::default() }
     }
 
-    /// The answer that is kept, or that of `ask`, which then is kept. Of several that want the same at once one asks, and the
-    /// others wait for it; where it fails or is given up, the next one asks. So nobody gets a failure that is not its own.
+    /// The answer that is kept, or that of `ask`, which then is kept where it is whole. Of several that want the same at once one
+    /// asks, and the others wait for it up to their deadlines; where it fails or is given up, the next one asks. So nobody gets a
+    /// failure that is not its own.
     pub(crate) async fn get_or(
         &self,
         key: CacheKey,
+        deadline: Instant,
         ask: impl Future<Output = Result<Kept, Problem>> + Send,
     ) -> Result<Kept, Problem> {
         let Some(kept) = &self.kept else { return ask.await };
@@ -80,12 +96,14 @@ impl AnswerCache {
             return Ok(answer);
         }
         let flight = Flight::enter(self, key);
-        let _turn = flight.turn.lock().await;
+        let _turn = timeout_at(deadline, flight.turn.lock()).await.map_err(|_| too_late())?;
         if let Some(answer) = kept.get(&key) {
             return Ok(answer);
         }
         let answer = ask.await?;
-        kept.insert(key, answer.clone());
+        if answer.is_whole() {
+            kept.insert(key, answer.clone());
+        }
         Ok(answer)
     }
 
@@ -136,6 +154,10 @@ mod tests {
         Ok(Kept::SelfCheck(SelfCheckAnswer::Yes))
     }
 
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
     #[test]
     fn keys_depend_on_every_part_and_where_it_ends() {
         let key = CacheKey::new(["ab", "c"]);
@@ -143,6 +165,8 @@ mod tests {
         for other in [vec!["a", "bc"], vec!["ab", "d"], vec!["ab"], vec!["ab", "c", ""]] {
             assert_ne!(key, CacheKey::new(other));
         }
+        assert_eq!(key.within("a"), key.within("a"));
+        assert_ne!(key.within("a"), key.within("b"));
     }
 
     #[tokio::test]
@@ -150,9 +174,36 @@ mod tests {
         let cache = AnswerCache::new(&CacheOptions::default());
         let key = CacheKey::new(["x"]);
         let failure = Problem::new(Code::JUDGE_REFUSED, "no");
-        assert_eq!(cache.get_or(key, async { Err(failure.clone()) }).await.unwrap_err(), failure);
-        assert!(cache.get_or(key, async { answer() }).await.is_ok());
-        assert!(cache.get_or(key, async { panic!("asked again") }).await.is_ok());
+        assert_eq!(cache.get_or(key, soon(), async { Err(failure.clone()) }).await.unwrap_err(), failure);
+        assert!(cache.get_or(key, soon(), async { answer() }).await.is_ok());
+        assert!(cache.get_or(key, soon(), async { panic!("asked again") }).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_another_waits_to_its_own_deadline() {
+        let cache = AnswerCache::new(&CacheOptions::default());
+        let key = CacheKey::new(["x"]);
+        let slow = cache.get_or(key, soon(), async {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            answer()
+        });
+        let hasty = cache.get_or(key, Instant::now() + Duration::from_secs(1), async { panic!("not asked") });
+        let (slow, hasty) = tokio::join!(slow, hasty);
+        assert!(slow.is_ok());
+        assert_eq!(hasty.unwrap_err().code, Code::JUDGE_DEADLINE);
+    }
+
+    #[tokio::test]
+    async fn samples_of_which_some_are_missing_are_not_kept() {
+        let cache = AnswerCache::new(&CacheOptions::default());
+        let key = CacheKey::new(["x"]);
+        let missing = [vec![Code::JUDGE_UNAVAILABLE], vec![]];
+        for missing in missing {
+            let drawn = Samples { missing: missing.clone(), ..Samples::default() };
+            let got = cache.get_or(key, soon(), async { Ok(Kept::Samples(Arc::new(drawn))) }).await.unwrap();
+            assert!(matches!(got, Kept::Samples(samples) if samples.missing == missing));
+        }
+        assert!(cache.get_or(key, soon(), async { panic!("kept once whole") }).await.is_ok());
     }
 
     #[tokio::test]
@@ -165,7 +216,7 @@ mod tests {
                 asked += 1;
                 answer()
             };
-            cache.get_or(key, ask).await.unwrap();
+            cache.get_or(key, soon(), ask).await.unwrap();
         }
         assert_eq!(asked, 2);
     }
@@ -177,7 +228,7 @@ mod tests {
         let asked = AtomicUsize::new(0);
         let wanting = (0..20).map(|number| {
             let asked = &asked;
-            cache.get_or(key, async move {
+            cache.get_or(key, soon(), async move {
                 asked.fetch_add(1, Ordering::Relaxed);
                 tokio::task::yield_now().await;
                 if number < 2 { Err(Problem::new(Code::JUDGE_REFUSED, "no")) } else { answer() }

@@ -6,7 +6,7 @@ mod tests;
 use crate::backend::{Backend, CallFailure};
 use crate::cache::{AnswerCache, CacheKey, Kept};
 use crate::parse::{Found, find_answer};
-use crate::probe::probe;
+use crate::probe::{Probed, probe};
 use crate::transport::HttpTransport;
 use crate::wire::{ChatRequest, Choice, Finish};
 use crate::{
@@ -15,10 +15,10 @@ use crate::{
 };
 use groundline_types::{Code, Problem};
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 /// What is added to a question that is asked again: at temperature 0 the same words would bring the same answer.
@@ -27,7 +27,8 @@ const REASK: &str = "Your last answer could not be read. Answer with the JSON ob
 /// Empty answers in a row after which a schema is taken for the cause.
 const MAX_EMPTY_ANSWERS: u32 = 3;
 
-/// A language model that is asked about texts. Clones share everything: limits, budget, cache.
+/// A language model that is asked about texts. Clones share everything: limits, budget, cache; answers that are kept are shared
+/// within one scope alone ([`Judge::scoped`]).
 ///
 /// Every question takes an optional deadline (`None`: [`JudgeOptions::deadline_ms`] from now) and ends in one of two ways: an
 /// answer, or a [`JudgeFailure`] with a code. A question whose future is dropped stops at once; what its call may have cost is
@@ -35,6 +36,7 @@ const MAX_EMPTY_ANSWERS: u32 = 3;
 #[derive(Debug, Clone)]
 pub struct Judge {
     shared: Arc<Shared>,
+    scope: Arc<str>,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,9 @@ struct Shared {
     options: Arc<JudgeOptions>,
     backend: Backend,
     cache: AnswerCache,
-    capabilities: OnceCell<Capabilities>,
+    capabilities: OnceLock<Capabilities>,
+    /// What was found on the way to them. Locked by whoever looks.
+    probed: Mutex<Probed>,
     /// Set once the backend turned out to answer badly where it is held to a schema.
     text_only: AtomicBool,
     /// Empty answers in a row.
@@ -83,12 +87,19 @@ impl Judge {
         let shared = Shared {
             backend: Backend::new(options.clone(), transport, random),
             cache: AnswerCache::new(&options.cache),
-            capabilities: OnceCell::new_with(options.capabilities),
+            capabilities: options.capabilities.map(OnceLock::from).unwrap_or_default(),
+            probed: Mutex::default(),
             text_only: AtomicBool::new(false),
             empty_answers: AtomicU32::new(0),
             options,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), scope: Arc::from("") })
+    }
+
+    /// The same judge, which takes no answers that were kept for other scopes, such as other tenants: how fast an answer comes, and
+    /// what it cost, would tell what these ask about. It begins in a scope without a name.
+    pub fn scoped(&self, scope: &str) -> Self {
+        Self { shared: Arc::clone(&self.shared), scope: Arc::from(scope) }
     }
 
     /// Its options; the key in them does not show.
@@ -105,7 +116,8 @@ impl Judge {
     ///
     /// # Errors
     ///
-    /// `GL5xxx` where the backend does not answer the simplest question. Nothing is remembered then.
+    /// `GL5xxx` where the backend does not answer the simplest question, or not before the deadline. What was found until then is
+    /// kept, so that questions with little time get to the end of it together.
     pub async fn probe(&self, deadline: Option<Instant>) -> JudgeResult<Capabilities> {
         let mut asking = self.asking(deadline);
         match self.known(&mut asking).await {
@@ -152,15 +164,29 @@ impl Judge {
 
     /// The capabilities, probing for them where they are not known.
     pub(crate) async fn known(&self, asking: &mut Asking) -> Result<Capabilities, Problem> {
-        let known = &self.shared.capabilities;
-        let mut known = *known.get_or_try_init(move || Box::pin(probe(self.backend(), asking))).await?;
+        let mut known = match self.capabilities() {
+            Some(known) => known,
+            None => Box::pin(self.find_out(asking)).await?,
+        };
         if self.shared.text_only.load(Ordering::Relaxed) {
             known.answer_format = AnswerFormat::Text;
         }
         Ok(known)
     }
 
-    /// Asks, or takes what is kept under `key`, until the deadline.
+    /// Probes for the capabilities: one question does, the others wait for it.
+    async fn find_out(&self, asking: &mut Asking) -> Result<Capabilities, Problem> {
+        let mut probed =
+            timeout_at(asking.deadline, self.shared.probed.lock()).await.map_err(|_| too_late())?;
+        if let Some(known) = self.capabilities() {
+            return Ok(known);
+        }
+        let found = probe(self.backend(), &mut probed, asking).await?;
+        Ok(*self.shared.capabilities.get_or_init(|| found))
+    }
+
+    /// Asks, or takes what is kept under `key`, until the deadline, which `ask` keeps to itself: a call that it cuts off is counted
+    /// then, and what came before is not lost.
     pub(crate) async fn remember(
         &self,
         key: CacheKey,
@@ -168,10 +194,7 @@ impl Judge {
         ask: impl Future<Output = Result<Kept, Problem>> + Send,
     ) -> Result<Kept, Problem> {
         // Boxed: what asks is large, and a hit does not need it.
-        let kept = timeout_at(deadline, self.shared.cache.get_or(key, Box::pin(ask))).await;
-        kept.unwrap_or_else(|_| {
-            Err(Problem::new(Code::JUDGE_DEADLINE, "the judge did not answer before the deadline"))
-        })
+        self.shared.cache.get_or(key.within(&self.scope), deadline, Box::pin(ask)).await
     }
 
     /// The end of a question: its answer with what it took.
@@ -271,6 +294,11 @@ impl Judge {
         }
         Ok(choice)
     }
+}
+
+/// A failure for what came to its deadline.
+pub(crate) fn too_late() -> Problem {
+    Problem::new(Code::JUDGE_DEADLINE, "the judge did not answer before the deadline")
 }
 
 /// A failure for what a model refused.

@@ -31,38 +31,48 @@ struct Colour {
     colour: String,
 }
 
-/// Asks a backend what it can do.
+/// What is known of a backend so far, feature by feature. A probe that is cut off goes on there.
+#[derive(Debug, Default)]
+pub(crate) struct Probed {
+    basics: Option<Capabilities>,
+    answer_format: Option<AnswerFormat>,
+    /// How many of [`FORMATS`] it does not have.
+    refused_formats: usize,
+    logprobs: Option<bool>,
+    seed: Option<bool>,
+    n: Option<bool>,
+}
+
+/// Ways of holding an answer to a form, the best one first.
+const FORMATS: [AnswerFormat; 3] =
+    [AnswerFormat::SchemaNested, AnswerFormat::SchemaFlat, AnswerFormat::JsonObject];
+
+/// Asks a backend what it can do, and keeps in `probed` what it finds.
 ///
 /// # Errors
 ///
 /// Why the backend does not answer the simplest question.
-pub(crate) async fn probe(backend: &Backend, asking: &mut Asking) -> Result<Capabilities, Problem> {
-    let mut can = basics(backend, asking).await?;
-    for format in [AnswerFormat::SchemaNested, AnswerFormat::SchemaFlat, AnswerFormat::JsonObject] {
-        let tried = Capabilities { answer_format: format, ..can };
-        // Plain JSON has no schema to hold to: the prompt must ask for it, and backends insist on the word.
-        let text = if format == AnswerFormat::JsonObject { AS_JSON } else { PLAIN };
-        let request = ChatRequest { schema: Some(schema()), ..question(text) };
-        let reply = with_feature(backend, &request, [tried, can], asking).await?;
-        if reply.is_some_and(|reply| obeys(&reply)) {
-            can = tried;
-            break;
-        }
-    }
-    let tried = Capabilities { logprobs: true, ..can };
+pub(crate) async fn probe(
+    backend: &Backend,
+    probed: &mut Probed,
+    asking: &mut Asking,
+) -> Result<Capabilities, Problem> {
+    let mut can = match probed.basics {
+        Some(can) => can,
+        None => *probed.basics.insert(basics(backend, asking).await?),
+    };
+    can.answer_format = answer_format(backend, can, probed, asking).await?;
     let request = ChatRequest { wants_logprobs: true, ..question(PLAIN) };
-    let reply = with_feature(backend, &request, [tried, can], asking).await?;
-    can.logprobs = reply.is_some_and(|reply| has_logprobs(&reply));
+    let ask = with_feature(backend, &request, [Capabilities { logprobs: true, ..can }, can], asking);
+    can.logprobs = known_or(&mut probed.logprobs, ask, has_logprobs).await?;
 
-    let tried = Capabilities { seed: true, ..can };
     let request = ChatRequest { seed: Some(1), ..question(PLAIN) };
-    let reply = with_feature(backend, &request, [tried, can], asking).await?;
-    can.seed = reply.is_some();
+    let ask = with_feature(backend, &request, [Capabilities { seed: true, ..can }, can], asking);
+    can.seed = known_or(&mut probed.seed, ask, |_| true).await?;
 
-    let tried = Capabilities { n: true, ..can };
     let request = ChatRequest { n: 2, temperature: CHOICE_TEMPERATURE, ..question(PLAIN) };
-    let reply = with_feature(backend, &request, [tried, can], asking).await?;
-    can.n = reply.is_some_and(|reply| reply.choices.len() == 2);
+    let ask = with_feature(backend, &request, [Capabilities { n: true, ..can }, can], asking);
+    can.n = known_or(&mut probed.n, ask, |reply| reply.choices.len() == 2).await?;
     tracing::info!(
         format = ?can.answer_format,
         logprobs = can.logprobs,
@@ -72,6 +82,42 @@ pub(crate) async fn probe(backend: &Backend, asking: &mut Asking) -> Result<Capa
         "judge's backend is probed"
     );
     Ok(can)
+}
+
+/// What is known of a feature, or what its reply shows now.
+async fn known_or(
+    known: &mut Option<bool>,
+    ask: impl Future<Output = Result<Option<ChatReply>, Problem>>,
+    shows: impl Fn(&ChatReply) -> bool,
+) -> Result<bool, Problem> {
+    match *known {
+        Some(known) => Ok(known),
+        None => Ok(*known.insert(ask.await?.is_some_and(|reply| shows(&reply)))),
+    }
+}
+
+/// The first of [`FORMATS`] that answers obey.
+async fn answer_format(
+    backend: &Backend,
+    can: Capabilities,
+    probed: &mut Probed,
+    asking: &mut Asking,
+) -> Result<AnswerFormat, Problem> {
+    if let Some(known) = probed.answer_format {
+        return Ok(known);
+    }
+    for format in FORMATS.into_iter().skip(probed.refused_formats) {
+        let tried = Capabilities { answer_format: format, ..can };
+        // Plain JSON has no schema to hold to: the prompt must ask for it, and backends insist on the word.
+        let text = if format == AnswerFormat::JsonObject { AS_JSON } else { PLAIN };
+        let request = ChatRequest { schema: Some(schema()), ..question(text) };
+        let reply = with_feature(backend, &request, [tried, can], asking).await?;
+        if reply.is_some_and(|reply| obeys(&reply)) {
+            return Ok(*probed.answer_format.insert(format));
+        }
+        probed.refused_formats += 1;
+    }
+    Ok(*probed.answer_format.insert(AnswerFormat::Text))
 }
 
 /// What every question needs: an answer at all, with a field for its length and a temperature that the backend takes.

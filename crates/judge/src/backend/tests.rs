@@ -170,6 +170,22 @@ async fn a_deadline_ends_a_call_and_does_not_count_against_the_backend() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_backend_that_hangs_is_left_alone_though_no_caller_has_the_time_of_a_whole_call() {
+    let breaker = BreakerOptions { failures: 4, open_ms: 5_000 };
+    let options = JudgeOptions { breaker, call_timeout_ms: 60_000, ..options() };
+    let bench = Bench::new(options.clone(), []);
+    for _ in 0..4 {
+        assert_eq!(bench.code(20).await, Code::JUDGE_DEADLINE);
+    }
+    assert_eq!(bench.code(20).await, Code::JUDGE_BREAKER_OPEN);
+    let bench = Bench::new(options, []);
+    for _ in 0..4 {
+        assert!(tokio::time::timeout(Duration::from_secs(20), bench.call(30)).await.is_err());
+    }
+    assert_eq!(bench.code(20).await, Code::JUDGE_BREAKER_OPEN, "also where callers give up");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_backend_that_fails_in_a_row_is_left_alone_and_tried_again_later() {
     let options = JudgeOptions { breaker: BreakerOptions { failures: 4, open_ms: 5_000 }, ..options() };
     let steps = (0..4).map(|_| status(500, "", None)).chain([good(), good()]);

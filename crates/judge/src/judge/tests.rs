@@ -39,6 +39,18 @@ async fn the_first_question_probes_the_backend() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_one_scope_asked_is_not_known_in_another() {
+    let stub = StubJudge::new(StubOptions::default());
+    let judge = judge_of(&stub, inside());
+    let question = question("Curie was born in 1867.");
+    for (scope, calls) in [("a", 1), ("b", 1), ("a", 0), ("b", 0), ("", 1)] {
+        let judged = judge.scoped(scope).verdict(&question, None).await.unwrap();
+        assert_eq!(judged.usage.calls, calls, "scope {scope:?}");
+    }
+    assert_eq!(judge.usage().calls, 3, "limits and counts are those of one judge");
+}
+
+#[tokio::test(start_paused = true)]
 async fn usage_is_told_for_failures_too() {
     let stub = StubJudge::new(StubOptions { script: vec![Some(Fault::Refusal)], ..StubOptions::default() });
     let judge = judge_of(&stub, inside());

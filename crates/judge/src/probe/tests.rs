@@ -1,6 +1,8 @@
 use super::*;
 use crate::stub::{Fault, StubJudge, StubOptions};
 use crate::{Judge, JudgeOptions, Randomness};
+use std::time::Duration;
+use tokio::time::Instant;
 
 fn judge(stub: &StubJudge) -> Judge {
     let options = JudgeOptions {
@@ -72,4 +74,24 @@ async fn a_backend_that_fails_over_a_schema_is_asked_without_one_and_one_that_is
     let judge = judge(&stub);
     assert_eq!(judge.probe(None).await.unwrap_err().code(), Code::JUDGE_UNAVAILABLE);
     assert_eq!(judge.capabilities(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_backend_is_found_out_by_questions_that_have_too_little_time_each() {
+    let stub = StubJudge::new(StubOptions { latency: Duration::from_secs(4), ..StubOptions::default() });
+    let judge = judge(&stub);
+    let hasty = || judge.probe(Some(Instant::now() + Duration::from_secs(10)));
+    assert_eq!(hasty().await.unwrap_err().code(), Code::JUDGE_DEADLINE);
+    assert_eq!(hasty().await.unwrap_err().code(), Code::JUDGE_DEADLINE);
+    assert_eq!(hasty().await.unwrap().value, StubOptions::default().capabilities);
+    assert_eq!(stub.seen().requests, 5 + 2, "what was found was not asked again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_another_ones_probe_waits_to_its_own_deadline() {
+    let stub = StubJudge::new(StubOptions { latency: Duration::from_secs(4), ..StubOptions::default() });
+    let judge = judge(&stub);
+    let hasty = judge.probe(Some(Instant::now() + Duration::from_secs(1)));
+    let (patient, hasty) = tokio::join!(judge.probe(None), hasty);
+    assert_eq!((patient.unwrap().usage.calls, hasty.unwrap_err().code()), (5, Code::JUDGE_DEADLINE));
 }

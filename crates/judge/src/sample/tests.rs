@@ -2,13 +2,16 @@ use super::*;
 use crate::stub::{Fault, StubJudge, StubOptions};
 use crate::{Capabilities, JudgeOptions, Randomness};
 
-fn judge(stub: &StubJudge) -> Judge {
-    let options = JudgeOptions {
+fn options() -> JudgeOptions {
+    JudgeOptions {
         base_url: "http://127.0.0.1:1/v1".to_owned(),
         model: "m".to_owned(),
         ..JudgeOptions::default()
-    };
-    Judge::with_transport(options, stub.transport(), Randomness::seeded(1)).unwrap()
+    }
+}
+
+fn judge(stub: &StubJudge) -> Judge {
+    Judge::with_transport(options(), stub.transport(), Randomness::seeded(1)).unwrap()
 }
 
 fn wanted(n: usize, seed: Option<u64>) -> SampleRequest {
@@ -65,6 +68,25 @@ async fn a_refused_sample_is_missing_and_none_at_all_is_a_failure() {
     let backend = stub(true, vec![Some(Fault::Refusal); 2]);
     let failure = judge(&backend).sample(&wanted(2, None), None).await.unwrap_err();
     assert_eq!(failure.code(), Code::JUDGE_REFUSED);
+}
+
+/// In real time: the clock of the call that hangs is not quite that of the drawing.
+#[tokio::test]
+async fn samples_that_came_are_kept_where_another_hangs_until_the_deadline() {
+    let hangs = StubOptions {
+        capabilities: Capabilities { n: false, ..StubOptions::default().capabilities },
+        script: vec![None, Some(Fault::Hang), None],
+        ..StubOptions::default()
+    };
+    let options = JudgeOptions { capabilities: Some(hangs.capabilities), ..options() };
+    let backend = StubJudge::new(hangs);
+    let judge = Judge::with_transport(options, backend.transport(), Randomness::seeded(1)).unwrap();
+    let deadline = Instant::now() + std::time::Duration::from_millis(300);
+    let judged = judge.sample(&wanted(3, Some(1)), Some(deadline)).await.unwrap();
+    assert_eq!((judged.value.texts.len(), judged.value.missing), (2, vec![Code::JUDGE_DEADLINE]));
+    assert_eq!(judged.usage.calls, 3, "the one that was cut off is counted");
+    let again = judge.sample(&wanted(3, Some(1)), None).await.unwrap();
+    assert_eq!(again.value.texts.len(), 3, "what is not whole is not kept");
 }
 
 #[tokio::test(start_paused = true)]
