@@ -78,7 +78,7 @@ fn packed(range: Range<usize>, size: impl Fn(usize) -> usize, most: usize) -> Ve
     groups
 }
 
-/// The window over a group of sentences; a sentence that is too long alone makes several.
+/// The window over a group of sentences, or several where it is too long for one.
 fn window_or_parts(
     source: &PreparedSource,
     group: Range<usize>,
@@ -94,9 +94,15 @@ fn window_or_parts(
         first_sentence: group.start,
         end_sentence: group.end,
     };
-    if held.len() > 1 || learned.counter.count_tokens(&first.text) <= budget {
-        let texts: Vec<&str> = held.iter().map(|sentence| &*sentence.text).collect();
-        return vec![window(&texts.join(" "))];
+    let text = held.iter().map(|sentence| &*sentence.text).collect::<Vec<_>>().join(" ");
+    if learned.counter.count_tokens(&text) <= budget {
+        return vec![window(&text)];
+    }
+    if held.len() > 1 {
+        // Joined sentences can have more tokens than the sum of theirs: some tokenizers read a word after a space otherwise.
+        let middle = group.start + held.len() / 2;
+        let halves = [group.start..middle, middle..group.end];
+        return halves.into_iter().flat_map(|half| window_or_parts(source, half, learned, budget)).collect();
     }
     let (mut parts, mut rest) = (Vec::new(), &*first.text);
     while !rest.is_empty() {

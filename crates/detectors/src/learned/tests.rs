@@ -2,7 +2,7 @@ use super::*;
 use crate::support::Support;
 use crate::testing::{check_of, claim_score, facts};
 use crate::{Detector, DetectorOptions, Next};
-use groundline_types::{Code, Head, ModelId, Outcome, PRESETS, Preset, Report, Score, Work};
+use groundline_types::{Code, CountTokens, Head, ModelId, Outcome, PRESETS, Preset, Report, Score, Work};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -58,6 +58,32 @@ fn a_sentence_longer_than_a_window_makes_several_and_nothing_is_lost() {
     let texts = window_texts(&[&["short.", &long]], &["c"], &learned(Preset::Factcc, 24));
     assert!(texts.iter().all(|text| text.split_whitespace().count() <= 20), "{texts:?}");
     assert_eq!(texts.concat().replace(' ', ""), format!("short.{long}").replace(' ', ""));
+}
+
+/// Counts words, and a star after a space as one more, as byte-level tokenizers do with rare characters.
+struct Stars;
+
+impl CountTokens for Stars {
+    fn count_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count() + text.matches(" *").count()
+    }
+
+    fn prefix_within(&self, text: &str, budget: usize) -> usize {
+        facts().counter.prefix_within(text, budget)
+    }
+}
+
+#[test]
+fn a_window_fits_as_a_whole_where_joined_sentences_have_more_tokens_than_alone() {
+    for info in &PRESETS {
+        let learned = LearnedFacts { counter: Arc::new(Stars), ..learned(info.preset, 14) };
+        let source: Vec<String> = (0..30).map(|n| format!("*w{n}.")).collect();
+        let source: Vec<&str> = source.iter().map(String::as_str).collect();
+        let texts = window_texts(&[&source], &["a claim"], &learned);
+        // 14 tokens less 3 around and 2 of the claim.
+        assert!(texts.iter().all(|text| Stars.count_tokens(text) <= 9), "{}: {texts:?}", info.name);
+        assert_eq!(texts.join(" "), source.join(" "), "{}", info.name);
+    }
 }
 
 /// Runs a learned detector on a model that reads 40 tokens.
