@@ -40,6 +40,10 @@ struct Run {
     preset: Option<Preset>,
     check: Arc<PreparedCheck>,
     layout: Layout,
+    /// The text of each of the layout's windows, which are not the check's own where a learned detector is asked.
+    windows: Vec<Arc<str>>,
+    /// For the sentences that a learned detector's window was chosen for.
+    features: Option<EvidenceFeatures>,
     asked: usize,
     answered: usize,
     /// The answers about the claim that is open.
@@ -101,15 +105,25 @@ impl Detector for Support {
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
-        let (check, facts, missing) = self.view(check, facts);
-        let mut layout = Layout::new(&check, &facts);
+        let (seen, facts, missing) = self.view(check, facts);
+        let mut layout = Layout::new(&seen, &facts);
         if let Some(reason) = missing {
             layout.fail_columns(&reason);
         }
-        let found = vec![None; layout.columns.len()];
-        let (method, preset) = (self.method, self.preset);
-        self.run =
-            Some(Run { method, preset, check, layout, asked: 0, answered: 0, open: Vec::new(), found });
+        let windows = (0..layout.windows.len()).map(|place| Arc::clone(layout.window_text(&seen, place)));
+        let is_asked = self.preset.is_some() && !layout.columns.is_empty();
+        self.run = Some(Run {
+            method: self.method,
+            preset: self.preset,
+            check: Arc::clone(check),
+            windows: windows.collect(),
+            features: is_asked.then(|| EvidenceFeatures::new(check, &layout)),
+            asked: 0,
+            answered: 0,
+            open: Vec::new(),
+            found: vec![None; layout.columns.len()],
+            layout,
+        });
         self.next()
     }
 
@@ -128,7 +142,7 @@ impl Detector for Support {
 impl Run {
     /// Pairs for one claim. A learned detector is asked what its authors ask it: windows alone.
     fn height(&self) -> usize {
-        self.layout.windows.len() + if self.preset.is_some() { 0 } else { self.layout.rows.len() }
+        self.windows.len() + if self.preset.is_some() { 0 } else { self.layout.rows.len() }
     }
 
     fn planned_items(&self) -> usize {
@@ -137,9 +151,9 @@ impl Run {
 
     fn work(&self, at: usize) -> Work {
         let (column, place) = (at / self.height(), at % self.height());
-        let evidence = match place.checked_sub(self.layout.windows.len()) {
-            None => self.layout.window_text(&self.check, place),
-            Some(row) => self.layout.row_text(&self.check, row),
+        let evidence = match self.windows.get(place) {
+            Some(window) => window,
+            None => self.layout.row_text(&self.check, place - self.windows.len()),
         };
         let claim = self.layout.column_text(&self.check, column);
         let head = self.preset.map_or(Head::Support, Head::Learned);
@@ -173,7 +187,7 @@ impl Run {
         let evidence = if self.preset.is_some() {
             self.evidence_in_window(column, &supports)
         } else {
-            self.evidence_by_row(supports.get(self.layout.windows.len()..).unwrap_or_default())
+            self.evidence_by_row(supports.get(self.windows.len()..).unwrap_or_default())
         };
         Outcome::Scored(ClaimFinding {
             support: Some(best),
@@ -193,13 +207,13 @@ impl Run {
 
     /// The sentences of the best window that are nearest to the claim: which of them the model went by, it does not tell.
     fn evidence_in_window(&self, column: usize, windows: &[f32]) -> Vec<EvidencePick> {
-        let places = 0..windows.len().min(self.layout.windows.len());
+        let places = 0..windows.len().min(self.windows.len());
         let best = places.reduce(|best, place| if windows[place] > windows[best] { place } else { best });
         let Some(best) = best else { return Vec::new() };
         let rows: Vec<usize> = self.layout.window_rows[best].clone().collect();
         let claim = reading(&self.check, self.layout.column_text(&self.check, column));
-        let nearest = EvidenceFeatures::new(&self.check, &self.layout).nearest_first(&claim.features, &rows);
-        nearest.into_iter().take(PICKS).filter_map(|row| self.pick(row, windows[best])).collect()
+        let nearest = self.features.as_ref().map(|features| features.nearest_first(&claim.features, &rows));
+        nearest.into_iter().flatten().take(PICKS).filter_map(|row| self.pick(row, windows[best])).collect()
     }
 
     fn pick(&self, row: usize, support: f32) -> Option<EvidencePick> {
