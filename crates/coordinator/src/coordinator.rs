@@ -104,6 +104,7 @@ impl Coordinator {
             cache: Arc::new(ScoreCache::new(options.cache_bytes)),
             options,
             judge,
+            judge_spending: Default::default(),
             router: router.clone(),
             dispatch: dispatch.clone(),
             fleet: fleet.subscribe(),

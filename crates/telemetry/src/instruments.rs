@@ -117,7 +117,7 @@ metrics! {
     judge_duration: seconds "groundline_judge_duration_seconds" ["s"] {task = OneOf(JudgeTask::TEXTS)}
         "Time from a question to the judge to its end, waiting and retries included";
     judge_calls: counter "groundline_judge_calls_total" ["{call}"] {}
-        "HTTP calls to the judge's backend, retries and failed ones included";
+        "HTTP calls to the judge's backend, retries, failed ones and those given up included";
     judge_tokens: counter "groundline_judge_tokens_total" ["{token}"] {kind = OneOf(TokenKind::TEXTS)}
         "Tokens that the judge's backend read and wrote, as it counts them or as they are guessed";
     judge_available: gauge "groundline_judge_available" ["1"] {}

@@ -113,6 +113,8 @@ labels! {
         Cached = "cached",
         /// There is no answer.
         Failed = "failed",
+        /// Nobody waited for the answer any more.
+        GivenUp = "given_up",
     }
     /// Which way tokens of a judge went.
     TokenKind {

@@ -7,19 +7,49 @@ use groundline_telemetry::{ActiveSpan, JudgeEnd, JudgeTask, SpanKey, record};
 use groundline_types::{
     Answer, Answered, Code, JudgeCost, Judgement, Outcome, Probability, Question, Reason,
 };
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
 
+/// Who asks a judge: until when, and what is told of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    pub(crate) judge: &'a Judge,
+    pub(crate) deadline: Instant,
+    pub(crate) spending: &'a Spending,
+    pub(crate) span: &'a ActiveSpan,
+}
+
+/// What metrics have been told of a judge's spending. They are told what all questions took since, and so also what a question took
+/// that was given up.
+#[derive(Debug, Default)]
+pub(crate) struct Spending(Mutex<JudgeUsage>);
+
+impl Spending {
+    fn tell(&self, judge: &Judge) {
+        // Nothing panics while it is held.
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = judge.usage();
+        record::judge_spent(
+            now.calls - told.calls,
+            now.tokens.input_tokens - told.tokens.input_tokens,
+            now.tokens.output_tokens - told.tokens.output_tokens,
+        );
+        *told = now;
+    }
+
+    /// HTTP calls that metrics were told of.
+    #[cfg(test)]
+    pub(crate) fn told_calls(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).calls
+    }
+}
+
 /// Asks one question. Ends by the deadline, whatever the backend does; a failure is never an answer.
-pub(crate) async fn ask(
-    judge: &Judge,
-    question: &Question,
-    deadline: Instant,
-    span: &ActiveSpan,
-) -> Answered {
-    let began = Instant::now();
-    let (task, answered) = match question {
+pub(crate) async fn ask(asker: Asker<'_>, question: &Question) -> Answered {
+    let Asker { judge, deadline, .. } = asker;
+    let (told, answered) = match question {
         Question::Verdict { passages, claim, question, earlier_support_probability } => {
+            let told = Told::begin(asker, JudgeTask::Verdict);
             let asked = VerdictQuestion {
                 passages: passages.iter().map(|passage| passage.to_string()).collect(),
                 claim: claim.to_string(),
@@ -28,34 +58,58 @@ pub(crate) async fn ask(
                     .map(|support| f64::from(support.get())),
             };
             let end = judge.verdict(&asked, Some(deadline)).await;
-            (JudgeTask::Verdict, answered(end, |verdict| Answer::Verdict(judgement(verdict))))
+            (told, answered(end, |verdict| Answer::Verdict(judgement(verdict))))
         }
         Question::SelfCheck { sentence, sample } => {
+            let told = Told::begin(asker, JudgeTask::SelfCheck);
             let asked = SelfCheckQuestion { sentence: sentence.to_string(), sample: sample.to_string() };
             let end = judge.selfcheck(&asked, Some(deadline)).await;
-            (JudgeTask::SelfCheck, answered(end, |answer| Answer::Inconsistency(answer.inconsistency())))
+            (told, answered(end, |answer| Answer::Inconsistency(answer.inconsistency())))
         }
     };
-    told(task, &answered.cost, answered.outcome.reason().map(|reason| reason.code), began.elapsed(), span);
+    told.ended(&answered.cost, answered.outcome.reason().map(|reason| reason.code));
     answered
 }
 
-/// Tells the outside of a question: what it was, what it took, how it ended. No text of it.
-pub(crate) fn told(task: JudgeTask, cost: &JudgeCost, code: Option<Code>, took: Duration, span: &ActiveSpan) {
-    let end = match code {
-        None if cost.calls == 0 => JudgeEnd::Cached,
-        None => JudgeEnd::Answered,
-        Some(_) => JudgeEnd::Failed,
-    };
-    record::judge_asked(task, end, took);
-    record::judge_spent(cost.calls, cost.input_tokens, cost.output_tokens);
-    span.set(SpanKey::JUDGE_TASK, task.as_str());
-    span.set(SpanKey::JUDGE_CALLS, usize::try_from(cost.calls).unwrap_or(usize::MAX));
-    span.set(SpanKey::INPUT_TOKENS, usize::try_from(cost.input_tokens).unwrap_or(usize::MAX));
-    span.set(SpanKey::OUTPUT_TOKENS, usize::try_from(cost.output_tokens).unwrap_or(usize::MAX));
-    if let Some(code) = code {
-        record::judge_failed(code);
-        span.fail(code);
+/// A question as the outside is told of it: what it was, what it took, how it ended. No text of it. Whatever ends it, the end is told
+/// once: a question that is dropped was given up.
+pub(crate) struct Told<'a> {
+    asker: Asker<'a>,
+    task: JudgeTask,
+    began: Instant,
+    end: JudgeEnd,
+}
+
+impl<'a> Told<'a> {
+    pub(crate) fn begin(asker: Asker<'a>, task: JudgeTask) -> Self {
+        asker.span.set(SpanKey::JUDGE_TASK, task.as_str());
+        Self { asker, task, began: Instant::now(), end: JudgeEnd::GivenUp }
+    }
+
+    /// The question has ended by itself.
+    pub(crate) fn ended(mut self, cost: &JudgeCost, code: Option<Code>) {
+        self.end = match code {
+            None if cost.calls == 0 => JudgeEnd::Cached,
+            None => JudgeEnd::Answered,
+            Some(_) => JudgeEnd::Failed,
+        };
+        let span = self.asker.span;
+        span.set(SpanKey::JUDGE_CALLS, usize::try_from(cost.calls).unwrap_or(usize::MAX));
+        span.set(SpanKey::INPUT_TOKENS, usize::try_from(cost.input_tokens).unwrap_or(usize::MAX));
+        span.set(SpanKey::OUTPUT_TOKENS, usize::try_from(cost.output_tokens).unwrap_or(usize::MAX));
+        if let Some(code) = code {
+            record::judge_failed(code);
+            span.fail(code);
+        }
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        let Asker { judge, spending, .. } = self.asker;
+        record::judge_asked(self.task, self.end, self.began.elapsed());
+        record::judge_available(judge.health().is_available);
+        spending.tell(judge);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Drawing samples for a check that has none and asks for them.
 
-use super::asking::{cost, told};
-use groundline_judge::{Judge, Judged, SampleRequest};
-use groundline_telemetry::{ActiveSpan, JudgeTask};
+use super::asking::{Asker, Told, cost};
+use groundline_judge::{Judged, SampleRequest};
+use groundline_telemetry::JudgeTask;
 use groundline_types::{CheckRequest, Code, JudgeCost, Note, Problem};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -31,12 +31,8 @@ pub(crate) fn drawing_deadline(now: Instant, deadline: Instant) -> Instant {
 }
 
 /// Draws samples of an answer to the request's question, as the judge's configuration says.
-pub(crate) async fn draw(
-    judge: &Judge,
-    request: &CheckRequest,
-    deadline: Instant,
-    span: &ActiveSpan,
-) -> Drawn {
+pub(crate) async fn draw(asker: Asker<'_>, request: &CheckRequest) -> Drawn {
+    let Asker { judge, deadline, .. } = asker;
     let options = &judge.options().sampling;
     let wanted = SampleRequest {
         system: None,
@@ -45,7 +41,7 @@ pub(crate) async fn draw(
         temperature: options.temperature,
         seed: Some(options.seed).filter(|seed| *seed > 0),
     };
-    let began = Instant::now();
+    let told = Told::begin(asker, JudgeTask::Sample);
     let drawn = match judge.sample(&wanted, Some(deadline)).await {
         Ok(Judged { value, usage }) => {
             let message = format!(
@@ -65,8 +61,7 @@ pub(crate) async fn draw(
             Drawn { samples: Vec::new(), note, problem: Some(problem), cost: cost(&failure.usage) }
         }
     };
-    let code = drawn.problem.as_ref().map(|problem| problem.code);
-    told(JudgeTask::Sample, &drawn.cost, code, began.elapsed(), span);
+    told.ended(&drawn.cost, drawn.problem.as_ref().map(|problem| problem.code));
     drawn
 }
 

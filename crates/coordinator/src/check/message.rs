@@ -1,5 +1,6 @@
 //! What a check is given and told.
 
+use super::asking::Spending;
 use super::drawing::Drawn;
 use super::observed::Observed;
 use super::work::{Begun, Opened};
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) options: CoordinatorOptions,
     /// Who is asked where a method needs a judge.
     pub(crate) judge: Option<Judge>,
+    pub(crate) judge_spending: Spending,
     pub(crate) cache: Arc<ScoreCache<CheckWaiter>>,
     pub(crate) router: Handle<RouterMessage>,
     pub(crate) dispatch: Handle<DispatchMessage>,

@@ -2,14 +2,14 @@
 
 use super::CheckState;
 use crate::cascade::needs;
-use crate::check::asking::ask;
+use crate::check::asking::{Asker, ask};
 use crate::check::drawing::{Drawn, draw, drawing_deadline};
 use crate::check::machine::Event;
 use crate::check::message::CheckMessage;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_detectors::Need;
 use groundline_judge::Judge;
-use groundline_telemetry::{SpanName, in_span, record};
+use groundline_telemetry::{SpanName, in_span};
 use groundline_types::{Answered, CheckRequest, Code, JudgeCost, Problem, Question, Reason};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,9 +84,10 @@ impl CheckState {
     fn draw(&mut self, judge: Judge) {
         let (request, myself) = (Arc::clone(&self.setup.request), self.myself.clone());
         let deadline = drawing_deadline(Instant::now(), self.setup.deadline);
-        let span = self.setup.observed.child(SpanName::Judge);
+        let (span, shared) = (self.setup.observed.child(SpanName::Judge), Arc::clone(&self.setup.shared));
         let task = async move {
-            let drawn = in_span(&span, draw(&judge, &request, deadline, &span)).await;
+            let asker = Asker { judge: &judge, deadline, spending: &shared.judge_spending, span: &span };
+            let drawn = in_span(&span, draw(asker, &request)).await;
             drop(span);
             let _ = myself.send_message(CheckMessage::Drawn(Box::new(drawn)));
         };
@@ -124,10 +125,10 @@ impl CheckState {
             let _ = myself.send_message(CheckMessage::Answered { turn, question, answered });
             return;
         };
-        let span = self.setup.observed.child(SpanName::Judge);
+        let (span, shared) = (self.setup.observed.child(SpanName::Judge), Arc::clone(&self.setup.shared));
         let task = async move {
-            let answered = Box::new(in_span(&span, ask(&judge, &asked, deadline, &span)).await);
-            record::judge_available(judge.health().is_available);
+            let asker = Asker { judge: &judge, deadline, spending: &shared.judge_spending, span: &span };
+            let answered = Box::new(in_span(&span, ask(asker, &asked)).await);
             drop(span);
             let _ = myself.send_message(CheckMessage::Answered { turn, question, answered });
         };

@@ -142,3 +142,18 @@ async fn samples_are_drawn_where_asked_and_a_failure_says_why_there_are_none() {
     assert_eq!(result.methods["selfcheck_overlap"].status, MethodStatus::Abstained);
     assert!(result.notes.iter().any(|note| note.code == Code::JUDGE_DEADLINE), "{:?}", result.notes);
 }
+
+#[tokio::test]
+async fn what_was_asked_for_a_caller_that_left_is_stopped_and_told_all_the_same() {
+    let (cluster, stub) = judged(vec![Some(Fault::Hang); 8], ToyHooks::default()).await;
+    let check = cluster.coordinator.check(asking(&["judge"]));
+    let asked = eventually("the judge is asked", || stub.seen().requests > 0);
+    tokio::select! {
+        _ = check => panic!("the judge hangs"),
+        () = asked => {}
+    }
+    let shared = &cluster.coordinator.inner.shared;
+    let judge = shared.judge.clone().unwrap();
+    eventually("no call is under way", || judge.health().calls_under_way == 0).await;
+    eventually("the call is told of", || shared.judge_spending.told_calls() == 1).await;
+}
