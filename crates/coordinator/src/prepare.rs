@@ -71,6 +71,10 @@ impl Asked {
 
     /// The samples in the largest windows that the model can read beside any claim.
     fn samples(&self, claims: &[Claim], model: &ModelFacts) -> Vec<PreparedSource> {
+        if self.request.samples.is_empty() {
+            // A stream that could not draw samples yet may have some later.
+            return Vec::new();
+        }
         let room = model.max_tokens.saturating_sub(model.pair_overhead_tokens);
         let longest = longest_claim(claims, model, room.saturating_sub(MIN_EVIDENCE_TOKENS));
         let window_tokens = room.saturating_sub(longest.max(SAMPLE_MARGIN_TOKENS)).max(MIN_EVIDENCE_TOKENS);

@@ -30,6 +30,16 @@ pub enum Question {
     },
 }
 
+impl Question {
+    /// The claim or sentence that it is about.
+    pub fn claim(&self) -> &Arc<str> {
+        match self {
+            Question::Verdict { claim, .. } => claim,
+            Question::SelfCheck { sentence, .. } => sentence,
+        }
+    }
+}
+
 /// What a judge answered.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {

@@ -6,9 +6,9 @@ use crate::{CheckObserver, Coordinator};
 use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::SubjectToken;
 use groundline_types::{
-    CheckRequest, CheckResult, Code, Problem, SentenceResult, StopAt, StreamRequest, Verdict,
+    CheckRequest, CheckResult, Code, Note, Problem, SentenceResult, StopAt, StreamRequest, Verdict,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
@@ -163,6 +163,7 @@ impl Coordinator {
             stop_at,
             sources: Arc::default(),
             samples: Arc::default(),
+            drawn: Arc::default(),
             inbox: Arc::clone(&inbox),
             events,
         };
@@ -192,6 +193,7 @@ struct Driver {
     growth: Option<Growth>,
     sources: Arc<SourceMemo>,
     samples: Arc<SourceMemo>,
+    drawn: Arc<OnceLock<(Vec<String>, Note)>>,
     inbox: Arc<Inbox>,
     events: mpsc::Sender<StreamEvent>,
 }
@@ -280,6 +282,7 @@ impl Driver {
             first_stage_alone: true,
             sources: Arc::clone(&self.sources),
             samples: Arc::clone(&self.samples),
+            drawn: Arc::clone(&self.drawn),
         };
         let mut sentences = self.run_part(request, part).await?.sentences;
         for sentence in &mut sentences {
@@ -332,6 +335,7 @@ impl Driver {
             first_stage_alone: stopped_behind.is_some(),
             sources: Arc::clone(&self.sources),
             samples: Arc::clone(&self.samples),
+            drawn: Arc::clone(&self.drawn),
         };
         self.run_part(request, part).await
     }

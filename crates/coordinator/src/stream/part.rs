@@ -2,7 +2,7 @@
 
 use groundline_types::{Claim, Code, Note, PreparedSource, Reason};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What of a request is to be checked.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub(crate) struct Part {
     pub(crate) sources: Arc<SourceMemo>,
     /// The samples, split.
     pub(crate) samples: Arc<SourceMemo>,
+    /// The samples that were drawn for the stream, and what to tell of them.
+    pub(crate) drawn: Arc<OnceLock<(Vec<String>, Note)>>,
 }
 
 impl Part {

@@ -10,7 +10,7 @@ use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_detectors::Need;
 use groundline_judge::Judge;
 use groundline_telemetry::{SpanName, in_span};
-use groundline_types::{Answered, CheckRequest, Code, JudgeCost, Problem, Question, Reason};
+use groundline_types::{Answered, CheckRequest, Code, JudgeCost, Note, Problem, Question, Reason};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -75,10 +75,18 @@ impl CheckState {
         let wants = request.draw_samples
             && request.samples.is_empty()
             && needs(request, &options.policies, Need::Samples);
-        match self.setup.shared.judge.clone().filter(|_| wants) {
-            Some(judge) => self.draw(judge),
-            None => self.prepare(),
+        // All checks of a stream compare with the same samples.
+        let drawn = self.setup.part.as_ref().and_then(|part| part.drawn.get().cloned());
+        match (drawn.filter(|_| wants), self.judge().filter(|_| wants)) {
+            (Some((samples, note)), _) => self.prepare_with(samples, note),
+            (None, Some(judge)) => self.draw(judge),
+            (None, None) => self.prepare(),
         }
+    }
+
+    /// Who is asked. Tenants share no answers, as they share no scores.
+    fn judge(&self) -> Option<Judge> {
+        self.setup.shared.judge.as_ref().map(|judge| judge.scoped(self.setup.tenant.as_str()))
     }
 
     fn draw(&mut self, judge: Judge) {
@@ -98,10 +106,19 @@ impl CheckState {
         if self.judging.drawing.take().is_none() {
             return;
         }
-        self.spend(&drawn.cost);
-        self.notes.push(drawn.note);
-        self.judging.not_drawn = drawn.problem;
-        let request = CheckRequest { samples: drawn.samples, ..CheckRequest::clone(&self.setup.request) };
+        let Drawn { samples, note, problem, cost } = drawn;
+        self.spend(&cost);
+        if let (Some(part), None) = (&self.setup.part, &problem) {
+            // The checks of a stream run one after the other, so nobody else has set it.
+            let _ = part.drawn.set((samples.clone(), note.clone()));
+        }
+        self.judging.not_drawn = problem;
+        self.prepare_with(samples, note);
+    }
+
+    fn prepare_with(&mut self, samples: Vec<String>, note: Note) {
+        self.notes.push(note);
+        let request = CheckRequest { samples, ..CheckRequest::clone(&self.setup.request) };
         self.is_short = super::is_short(&request);
         self.setup.request = Arc::new(request);
         self.prepare();
@@ -118,12 +135,13 @@ impl CheckState {
 
     pub(super) fn ask(&mut self, question: usize) {
         let (turn, myself, deadline) = (self.judging.turn, self.myself.clone(), self.judging.answer_by);
-        let asked = self.judging.questions.get(question).cloned();
-        let (Some(judge), Some(asked)) = (self.setup.shared.judge.clone(), asked) else {
-            let reason = Reason::new(Code::JUDGE_MISSING, "no judge is configured");
-            let answered = Box::new(Answered::failed(reason));
-            let _ = myself.send_message(CheckMessage::Answered { turn, question, answered });
-            return;
+        let (asked, judge) = match self.to_ask(question) {
+            Ok(to_ask) => to_ask,
+            Err(reason) => {
+                let answered = Box::new(Answered::failed(reason));
+                let _ = myself.send_message(CheckMessage::Answered { turn, question, answered });
+                return;
+            }
         };
         let (span, shared) = (self.setup.observed.child(SpanName::Judge), Arc::clone(&self.setup.shared));
         let task = async move {
@@ -133,6 +151,20 @@ impl CheckState {
             let _ = myself.send_message(CheckMessage::Answered { turn, question, answered });
         };
         self.judging.asking.insert(question, spawn_task(TaskKind::Judge, task));
+    }
+
+    /// A question and who is asked, or why nobody is.
+    fn to_ask(&self, question: usize) -> Result<(Question, Judge), Reason> {
+        let asked = self.judging.questions.get(question).cloned();
+        let (Some(asked), Some(judge)) = (asked, self.judge()) else {
+            return Err(Reason::new(Code::JUDGE_MISSING, "no judge is configured"));
+        };
+        // A claim that is too long for the model may be none for a judge.
+        let refused = self.ground.as_ref().and_then(|ground| ground.refused.get(asked.claim()));
+        match refused.filter(|reason| reason.code == Code::STREAM_STOPPED) {
+            Some(reason) => Err(reason.clone()),
+            None => Ok((asked, judge)),
+        }
     }
 
     pub(super) fn on_answered(&mut self, turn: u32, question: usize, answered: Box<Answered>) {

@@ -1,16 +1,28 @@
 //! Checks that ask a judge, against a stub inside the process.
 
 use super::*;
+use crate::StreamEvent;
 use groundline_judge::stub::{Fault, StubJudge, StubOptions};
-use groundline_judge::{Judge, JudgeOptions, Randomness, RetryOptions};
-use groundline_types::{CascadePolicy, GreyZone, MethodStatus, PolicyChoice, VerdictReason};
+use groundline_judge::{Judge, JudgeOptions, Randomness, RetryOptions, SamplingOptions};
+use groundline_types::{
+    CascadePolicy, GreyZone, MethodStatus, PolicyChoice, StopAt, StreamRequest, VerdictReason,
+};
 
 /// Long enough for everything but a judge that hangs.
 const SHORT_DEADLINE_MS: u64 = 1_500;
 
 async fn judged(script: Vec<Option<Fault>>, hooks: ToyHooks) -> (Cluster, StubJudge) {
+    judged_as(script, hooks, SamplingOptions::default()).await
+}
+
+async fn judged_as(
+    script: Vec<Option<Fault>>,
+    hooks: ToyHooks,
+    sampling: SamplingOptions,
+) -> (Cluster, StubJudge) {
     let stub = StubJudge::new(StubOptions { script, ..StubOptions::default() });
     let options = JudgeOptions {
+        sampling,
         base_url: "http://127.0.0.1:1/v1".to_owned(),
         model: "stub".to_owned(),
         capabilities: Some(StubOptions::default().capabilities),
@@ -144,6 +156,17 @@ async fn samples_are_drawn_where_asked_and_a_failure_says_why_there_are_none() {
 }
 
 #[tokio::test]
+async fn tenants_share_no_answers() {
+    let (cluster, stub) = judged(Vec::new(), ToyHooks::default()).await;
+    for (tenant, requests) in [("a", 2), ("b", 4), ("a", 4)] {
+        let tenant = SubjectToken::from_name(tenant);
+        let checked = cluster.coordinator.check_for(tenant, asking(&["judge"]), CheckObserver::default());
+        checked.await.unwrap();
+        assert_eq!(stub.seen().requests, requests);
+    }
+}
+
+#[tokio::test]
 async fn what_was_asked_for_a_caller_that_left_is_stopped_and_told_all_the_same() {
     let (cluster, stub) = judged(vec![Some(Fault::Hang); 8], ToyHooks::default()).await;
     let check = cluster.coordinator.check(asking(&["judge"]));
@@ -156,4 +179,54 @@ async fn what_was_asked_for_a_caller_that_left_is_stopped_and_told_all_the_same(
     let judge = shared.judge.clone().unwrap();
     eventually("no call is under way", || judge.health().calls_under_way == 0).await;
     eventually("the call is told of", || shared.judge_spending.told_calls() == 1).await;
+}
+
+/// Streams the text in two pieces, the second one once the first has brought a sentence.
+async fn streamed(cluster: &Cluster, request: StreamRequest, pieces: [&str; 2]) -> CheckResult {
+    let tenant = cluster.coordinator.inner.anonymous.clone();
+    let (input, mut events) = cluster.coordinator.stream_for(tenant, request).unwrap();
+    input.push(pieces[0]).unwrap();
+    let mut rest = Some((input, pieces[1]));
+    loop {
+        match timeout(PATIENCE, events.next()).await.expect("an event in time").expect("a last event") {
+            StreamEvent::Sentence(_) => {
+                if let Some((input, piece)) = rest.take() {
+                    input.push(piece).unwrap();
+                    input.finish();
+                }
+            }
+            StreamEvent::Done(result) => return *result,
+            StreamEvent::Failed(problem) => panic!("{problem}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_a_stream_that_stopped_the_judge_is_asked_no_more() {
+    let (cluster, stub) = judged(Vec::new(), ToyHooks::default()).await;
+    let request =
+        StreamRequest { stop_at: StopAt::FirstContradiction, ..StreamRequest::new(asking(&["judge"])) };
+    let first = "She won the Nobel Prize in Physics in 1905. The cat sat on the mat";
+    let result = streamed(&cluster, request, [first, ". Marie Curie was born in Warsaw."]).await;
+    assert_eq!(result.sentences[0].verdict, Some(Verdict::Contradicted));
+    assert_eq!(stub.seen().requests, 1, "{:?}", result.sentences);
+    assert!(result.sentences[1..].iter().all(|sentence| sentence.status == SentenceStatus::Failed));
+    assert!(result.notes.iter().any(|note| note.code == Code::STREAM_STOPPED), "{:?}", result.notes);
+}
+
+#[tokio::test]
+async fn for_a_stream_samples_are_drawn_once_and_again_where_that_failed() {
+    let mut check = asking(&["entailment", "selfcheck_overlap"]);
+    (check.draw_samples, check.question) = (true, Some("Who was Marie Curie?".to_owned()));
+    let pieces = ["Marie Curie was born in Warsaw. The cat", " sat on the mat. She won the Nobel Prize."];
+    // Four server errors are one drawing that fails.
+    for (errors, requests) in [(0, 1), (4, 5)] {
+        let sampling = SamplingOptions { seed: 0, ..SamplingOptions::default() };
+        let script = vec![Some(Fault::ServerError); errors];
+        let (cluster, stub) = judged_as(script, ToyHooks::default(), sampling).await;
+        let result = streamed(&cluster, StreamRequest::new(check.clone()), pieces).await;
+        assert_eq!(stub.seen().requests, requests, "after {errors} errors");
+        assert_eq!(result.methods["selfcheck_overlap"].status, MethodStatus::Scored, "{:?}", result.notes);
+        assert!(result.notes.iter().any(|note| note.code == Code::JUDGE_SAMPLES), "{:?}", result.notes);
+    }
 }
