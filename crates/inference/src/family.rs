@@ -82,7 +82,7 @@ impl Family {
     pub(crate) fn longest(&self) -> usize {
         match self {
             Family::Deberta(config) => config.max_position_embeddings,
-            Family::Bert(config) => config.longest(),
+            Family::Bert(config) => config.longest,
             Family::T5(config) => config.positions,
             Family::ModernBert(config) => config.positions,
         }
@@ -106,7 +106,7 @@ impl Family {
     pub(crate) fn vocabulary(&self) -> (usize, usize) {
         match self {
             Family::Deberta(config) => (config.vocab_size, config.type_vocab_size),
-            Family::Bert(config) => (config.vocab_size, config.type_vocab_size),
+            Family::Bert(config) => (config.vocab_size, config.encoder.type_vocab_size),
             Family::T5(config) => (config.vocab_size, 1),
             Family::ModernBert(config) => (config.vocab_size, 0),
         }
@@ -116,9 +116,9 @@ impl Family {
     pub(crate) fn layers_and_width(&self) -> (usize, usize) {
         match self {
             Family::Deberta(config) => (config.layers, config.hidden_size),
-            Family::Bert(config) => (config.layers, config.hidden_size),
-            Family::T5(config) => (config.layers, config.hidden_size),
-            Family::ModernBert(config) => (config.is_local.len(), config.hidden_size),
+            Family::Bert(config) => (config.layers, config.encoder.hidden_size),
+            Family::T5(config) => (config.layers, config.encoder.hidden_size),
+            Family::ModernBert(config) => (config.is_local.len(), config.encoder.hidden_size),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::config_json::{
     activation, check_eps, check_sizes, fields, head_size, labels, labels_tokens, unsupported,
 };
-use crate::encoder::{Activation, Distances, EncoderConfig, NormKind};
+use crate::encoder::{Distances, EncoderConfig, NormKind};
 use groundline_types::Problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -30,18 +30,13 @@ struct ConfigFile {
 pub(crate) struct BertConfig {
     /// Positions start after the padding id, and tensors are named `roberta.`.
     pub(crate) is_roberta: bool,
-    pub(crate) hidden_size: usize,
-    pub(crate) heads: usize,
-    pub(crate) head_size: usize,
-    pub(crate) intermediate_size: usize,
+    pub(crate) encoder: EncoderConfig,
     pub(crate) layers: usize,
     pub(crate) vocab_size: usize,
     /// Rows of the position table.
     pub(crate) positions: usize,
-    pub(crate) first_position: usize,
-    pub(crate) type_vocab_size: usize,
-    pub(crate) norm_eps: f32,
-    pub(crate) activation: Activation,
+    /// Longest sequence in tokens.
+    pub(crate) longest: usize,
     /// The head labels every token and not the whole text.
     pub(crate) labels_tokens: bool,
     pub(crate) label_names: Vec<String>,
@@ -57,55 +52,45 @@ impl BertConfig {
             )));
         }
         let (hidden_size, heads) = (file.hidden_size.unwrap_or(768), file.num_attention_heads.unwrap_or(12));
+        let positions = file.max_position_embeddings.unwrap_or(512);
+        let first_position = if is_roberta { file.pad_token_id.unwrap_or(1).saturating_add(1) } else { 0 };
+        let longest = positions.saturating_sub(first_position);
+        let head_size = head_size(hidden_size, heads)?;
+        let encoder = EncoderConfig {
+            hidden_size,
+            embedding_size: hidden_size,
+            heads,
+            head_size,
+            intermediate_size: file.intermediate_size.unwrap_or(3072),
+            type_vocab_size: file.type_vocab_size.unwrap_or(2),
+            first_position,
+            longest_sequence: Some(longest),
+            norm: NormKind::Layer,
+            norm_eps: file.layer_norm_eps.unwrap_or(1e-12),
+            norm_first: false,
+            activation: activation("hidden_act", file.hidden_act.as_deref().unwrap_or("gelu"))?,
+            attention_scale: 1.0 / (head_size as f64).sqrt(),
+            distances: Distances::None,
+            rotary_bases: Vec::new(),
+        };
         let config = Self {
             is_roberta,
-            hidden_size,
-            heads,
-            head_size: head_size(hidden_size, heads)?,
-            intermediate_size: file.intermediate_size.unwrap_or(3072),
+            encoder,
             layers: file.num_hidden_layers.unwrap_or(12),
             vocab_size: file.vocab_size.unwrap_or(30_522),
-            positions: file.max_position_embeddings.unwrap_or(512),
-            first_position: if is_roberta { file.pad_token_id.unwrap_or(1) + 1 } else { 0 },
-            type_vocab_size: file.type_vocab_size.unwrap_or(2),
-            norm_eps: file.layer_norm_eps.unwrap_or(1e-12),
-            activation: activation("hidden_act", file.hidden_act.as_deref().unwrap_or("gelu"))?,
+            positions,
+            longest,
             labels_tokens: labels_tokens(file.architectures.as_deref()),
             label_names: labels(file.id2label.unwrap_or_default())?,
         };
         check_sizes(&[
-            ("hidden_size", config.hidden_size),
-            ("intermediate_size", config.intermediate_size),
+            ("hidden_size", config.encoder.hidden_size),
+            ("intermediate_size", config.encoder.intermediate_size),
             ("num_hidden_layers", config.layers),
             ("vocab_size", config.vocab_size),
-            ("max_position_embeddings", config.positions.saturating_sub(config.first_position)),
+            ("max_position_embeddings", config.longest),
         ])?;
-        check_eps("layer_norm_eps", config.norm_eps)?;
+        check_eps("layer_norm_eps", config.encoder.norm_eps)?;
         Ok(config)
-    }
-
-    /// Longest sequence in tokens.
-    pub(crate) fn longest(&self) -> usize {
-        self.positions - self.first_position
-    }
-
-    pub(super) fn describe(&self) -> EncoderConfig {
-        EncoderConfig {
-            hidden_size: self.hidden_size,
-            embedding_size: self.hidden_size,
-            heads: self.heads,
-            head_size: self.head_size,
-            intermediate_size: self.intermediate_size,
-            type_vocab_size: self.type_vocab_size,
-            first_position: self.first_position,
-            longest_sequence: Some(self.longest()),
-            norm: NormKind::Layer,
-            norm_eps: self.norm_eps,
-            norm_first: false,
-            activation: self.activation,
-            attention_scale: 1.0 / (self.head_size as f64).sqrt(),
-            distances: Distances::None,
-            rotary_bases: Vec::new(),
-        }
     }
 }

@@ -11,15 +11,18 @@ impl BertConfig {
     pub(crate) fn load(&self, tensors: &TensorMap) -> Result<(EncoderConfig, EncoderWeights), Problem> {
         let prefixes = if self.is_roberta { ["roberta.", ""] } else { ["bert.", ""] };
         let lookup = Lookup::with_prefix_of(tensors, "embeddings.word_embeddings.weight", &prefixes);
-        let width = self.hidden_size;
+        let width = self.encoder.hidden_size;
         let weights = EncoderWeights {
             word_embeddings: lookup.tensor("embeddings.word_embeddings.weight", &[self.vocab_size, width])?,
             position_embeddings: Some(
                 lookup.tensor("embeddings.position_embeddings.weight", &[self.positions, width])?,
             ),
-            token_type_embeddings: (self.type_vocab_size > 0)
+            token_type_embeddings: (self.encoder.type_vocab_size > 0)
                 .then(|| {
-                    lookup.tensor("embeddings.token_type_embeddings.weight", &[self.type_vocab_size, width])
+                    lookup.tensor(
+                        "embeddings.token_type_embeddings.weight",
+                        &[self.encoder.type_vocab_size, width],
+                    )
                 })
                 .transpose()?,
             embedding_projection: None,
@@ -32,11 +35,11 @@ impl BertConfig {
             decoder: None,
             heads: vec![self.head(lookup)?],
         };
-        Ok((self.describe(), weights))
+        Ok((self.encoder.clone(), weights))
     }
 
     fn layer(&self, lookup: Lookup<'_>, index: usize) -> Result<EncoderLayer, Problem> {
-        let (width, inner) = (self.hidden_size, self.intermediate_size);
+        let (width, inner) = (self.encoder.hidden_size, self.encoder.intermediate_size);
         let name = |part: &str| format!("encoder.layer.{index}.{part}");
         let linear = |part: &str, out: usize, input: usize| lookup.linear(&name(part), out, input);
         Ok(EncoderLayer {
@@ -57,7 +60,7 @@ impl BertConfig {
 
     /// BERT's pooler and classifier, RoBERTa's classifier of two layers, or one layer over every token.
     fn head(&self, lookup: Lookup<'_>) -> Result<HeadWeights, Problem> {
-        let (width, bare) = (self.hidden_size, lookup.bare());
+        let (width, bare) = (self.encoder.hidden_size, lookup.bare());
         let (dense, out) = if bare.contains("classifier.dense.weight") {
             (Some(bare.linear("classifier.dense", width, width)?), "classifier.out_proj")
         } else if self.labels_tokens {

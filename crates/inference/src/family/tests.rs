@@ -2,9 +2,10 @@
 
 use crate::cpu::{CpuEncoder, Isa, Output};
 use crate::engine::{Encoded, Task};
+use crate::family::Family;
 use crate::testing::{encoder_of, golden_folder, open_any};
 use crate::tokenizer::PairTokenizer;
-use groundline_types::Head;
+use groundline_types::{Code, Head};
 use serde::Deserialize;
 
 /// What any number may differ from the reference's.
@@ -189,5 +190,16 @@ fn a_sequence_longer_than_the_positions_of_a_checkpoint_is_refused() {
         let outputs = encoder.run(&[sequence(family.longest()), sequence(family.longest() + 1)]);
         assert!(matches!(outputs[0], Output::Logits(_)), "{name}");
         assert_eq!(outputs[1], Output::Invalid, "{name}");
+    }
+}
+
+#[test]
+fn positions_that_begin_behind_the_end_of_their_table_are_refused() {
+    for padding in ["511", "18446744073709551615"] {
+        let config = format!(
+            r#"{{"model_type": "roberta", "max_position_embeddings": 512, "pad_token_id": {padding}}}"#
+        );
+        let problem = Family::parse(config.as_bytes()).unwrap_err();
+        assert_eq!(problem.code, Code::MODEL_CORRUPT, "{padding}: {problem}");
     }
 }

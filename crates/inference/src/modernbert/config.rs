@@ -40,21 +40,12 @@ struct Rope {
 /// Shape of a ModernBERT model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ModernBertConfig {
-    pub(crate) hidden_size: usize,
-    pub(crate) heads: usize,
-    pub(crate) head_size: usize,
-    pub(crate) intermediate_size: usize,
+    pub(crate) encoder: EncoderConfig,
     pub(crate) vocab_size: usize,
     /// Longest sequence in tokens.
     pub(crate) positions: usize,
-    /// Farthest key that a local layer sees.
-    pub(crate) reach: usize,
     /// For each layer, whether it is local.
     pub(crate) is_local: Vec<bool>,
-    pub(crate) global_base: f32,
-    pub(crate) local_base: f32,
-    pub(crate) norm_eps: f32,
-    pub(crate) activation: Activation,
     pub(crate) head_activation: Activation,
     /// What the head reads of a whole text.
     pub(crate) head_input: HeadInput,
@@ -83,19 +74,35 @@ impl ModernBertConfig {
             Err(corrupt(format!("config.json says rope_theta {base}; expected a number above 0")))
         };
         let act = |field: &str, name: &Option<String>| activation(field, name.as_deref().unwrap_or("gelu"));
-        let config = Self {
+        let (global, local) = (
+            base("full_attention", file.global_rope_theta, 160_000.0)?,
+            base("sliding_attention", file.local_rope_theta, 10_000.0)?,
+        );
+        let positions = file.max_position_embeddings.unwrap_or(8192);
+        let head_size = head_size(hidden_size, heads)?;
+        let encoder = EncoderConfig {
             hidden_size,
+            embedding_size: hidden_size,
             heads,
-            head_size: head_size(hidden_size, heads)?,
+            head_size,
             intermediate_size: file.intermediate_size.unwrap_or(1152),
-            vocab_size: file.vocab_size.unwrap_or(50_368),
-            positions: file.max_position_embeddings.unwrap_or(8192),
-            reach: file.local_attention.unwrap_or(128) / 2,
-            is_local,
-            global_base: base("full_attention", file.global_rope_theta, 160_000.0)?,
-            local_base: base("sliding_attention", file.local_rope_theta, 10_000.0)?,
+            type_vocab_size: 0,
+            first_position: 0,
+            longest_sequence: Some(positions),
+            norm: NormKind::Layer,
             norm_eps: file.norm_eps.unwrap_or(1e-5),
+            norm_first: true,
             activation: act("hidden_activation", &file.hidden_activation)?,
+            attention_scale: 1.0 / (head_size as f64).sqrt(),
+            // The farthest key that a local layer sees.
+            distances: Distances::Local { reach: file.local_attention.unwrap_or(128) / 2 },
+            rotary_bases: is_local.iter().map(|&is_local| if is_local { local } else { global }).collect(),
+        };
+        let config = Self {
+            encoder,
+            vocab_size: file.vocab_size.unwrap_or(50_368),
+            positions,
+            is_local,
             head_activation: act("classifier_activation", &file.classifier_activation)?,
             head_input: match file.classifier_pooling.as_deref() {
                 // A head over tokens is applied to each of them, whatever the pooling says.
@@ -106,41 +113,20 @@ impl ModernBertConfig {
             label_names: labels(file.id2label.unwrap_or_default())?,
         };
         check_sizes(&[
-            ("hidden_size", config.hidden_size),
-            ("intermediate_size", config.intermediate_size),
+            ("hidden_size", config.encoder.hidden_size),
+            ("intermediate_size", config.encoder.intermediate_size),
             ("num_hidden_layers", config.is_local.len()),
             ("vocab_size", config.vocab_size),
             ("max_position_embeddings", config.positions),
         ])?;
-        check_eps("norm_eps", config.norm_eps)?;
-        if !config.head_size.is_multiple_of(2) {
+        check_eps("norm_eps", config.encoder.norm_eps)?;
+        if !config.encoder.head_size.is_multiple_of(2) {
             return Err(corrupt(format!(
                 "config.json makes heads of width {}, which do not turn",
-                config.head_size
+                config.encoder.head_size
             )));
         }
         Ok(config)
-    }
-
-    pub(super) fn describe(&self) -> EncoderConfig {
-        let base = |&is_local: &bool| if is_local { self.local_base } else { self.global_base };
-        EncoderConfig {
-            hidden_size: self.hidden_size,
-            embedding_size: self.hidden_size,
-            heads: self.heads,
-            head_size: self.head_size,
-            intermediate_size: self.intermediate_size,
-            type_vocab_size: 0,
-            first_position: 0,
-            longest_sequence: Some(self.positions),
-            norm: NormKind::Layer,
-            norm_eps: self.norm_eps,
-            norm_first: true,
-            activation: self.activation,
-            attention_scale: 1.0 / (self.head_size as f64).sqrt(),
-            distances: Distances::Local { reach: self.reach },
-            rotary_bases: self.is_local.iter().map(base).collect(),
-        }
     }
 }
 

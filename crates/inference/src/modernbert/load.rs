@@ -22,7 +22,7 @@ impl ModernBertConfig {
     /// The model in the terms of [`crate::encoder`]; its head answers as `nli`.
     pub(crate) fn load(&self, tensors: &TensorMap) -> Result<(EncoderConfig, EncoderWeights), Problem> {
         let lookup = Lookup::with_prefix_of(tensors, "embeddings.tok_embeddings.weight", &["model.", ""]);
-        let width = self.hidden_size;
+        let width = self.encoder.hidden_size;
         let weights = EncoderWeights {
             word_embeddings: lookup.tensor("embeddings.tok_embeddings.weight", &[self.vocab_size, width])?,
             position_embeddings: None,
@@ -39,11 +39,11 @@ impl ModernBertConfig {
             decoder: None,
             heads: vec![self.head(lookup.bare())?],
         };
-        Ok((self.describe(), weights))
+        Ok((self.encoder.clone(), weights))
     }
 
     fn layer(&self, lookup: Lookup<'_>, index: usize) -> Result<EncoderLayer, Problem> {
-        let (width, inner) = (self.hidden_size, self.intermediate_size);
+        let (width, inner) = (self.encoder.hidden_size, self.encoder.intermediate_size);
         let name = |part: &str| format!("layers.{index}.{part}");
         let attended = lookup.linear(&name("attn.Wqkv"), 3 * width, width)?;
         let wide = lookup.linear(&name("mlp.Wi"), 2 * inner, width)?;
@@ -67,7 +67,7 @@ impl ModernBertConfig {
     }
 
     fn head(&self, lookup: Lookup<'_>) -> Result<HeadWeights, Problem> {
-        let width = self.hidden_size;
+        let width = self.encoder.hidden_size;
         let rows = lookup.head_rows("classifier", &self.label_names)?;
         Ok(HeadWeights {
             head: Head::Nli,

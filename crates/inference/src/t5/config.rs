@@ -1,7 +1,7 @@
 //! `config.json` of T5.
 
 use crate::config_json::{activation, check_eps, check_sizes, corrupt, fields, labels, labels_tokens};
-use crate::encoder::{Activation, Distances, EncoderConfig, NormKind};
+use crate::encoder::{Distances, EncoderConfig, NormKind};
 use groundline_types::Problem;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -34,19 +34,13 @@ const DEFAULT_POSITIONS: usize = 512;
 /// Shape of a T5 model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct T5Config {
-    pub(crate) hidden_size: usize,
-    pub(crate) heads: usize,
-    pub(crate) head_size: usize,
-    pub(crate) intermediate_size: usize,
+    pub(crate) encoder: EncoderConfig,
     pub(crate) layers: usize,
     pub(crate) decoder_layers: usize,
     pub(crate) vocab_size: usize,
     /// Longest input; nothing in the layout bounds it.
     pub(crate) positions: usize,
     pub(crate) buckets: usize,
-    pub(crate) max_distance: usize,
-    pub(crate) norm_eps: f32,
-    pub(crate) activation: Activation,
     pub(crate) is_gated: bool,
     /// The decoder's result is divided by the root of the width before it meets the vocabulary.
     pub(crate) scales_outputs: bool,
@@ -69,46 +63,60 @@ impl T5Config {
         // What the authors call a gated gelu is the approximated one.
         let name = if is_gated && name == "gelu" { "gelu_new" } else { name };
         let labels_tokens = labels_tokens(file.architectures.as_deref());
-        let config = Self {
-            hidden_size: file.d_model.unwrap_or(512),
+        let hidden_size = file.d_model.unwrap_or(512);
+        let buckets = file.relative_attention_num_buckets.unwrap_or(32);
+        let max_distance = file.relative_attention_max_distance.unwrap_or(128);
+        let encoder = EncoderConfig {
+            hidden_size,
+            embedding_size: hidden_size,
             heads: file.num_heads.unwrap_or(8),
             head_size: file.d_kv.unwrap_or(64),
             intermediate_size: file.d_ff.unwrap_or(2048),
+            type_vocab_size: 0,
+            first_position: 0,
+            longest_sequence: None,
+            norm: NormKind::RootMeanSquare,
+            norm_eps: file.layer_norm_epsilon.unwrap_or(1e-6),
+            norm_first: true,
+            activation: activation("feed_forward_proj", name)?,
+            attention_scale: 1.0,
+            distances: Distances::Bias { buckets, max_distance },
+            rotary_bases: Vec::new(),
+        };
+        let config = Self {
+            encoder,
             layers,
             decoder_layers: file.num_decoder_layers.unwrap_or(layers),
             vocab_size: file.vocab_size.unwrap_or(32_128),
             positions: file.n_positions.unwrap_or(DEFAULT_POSITIONS),
-            buckets: file.relative_attention_num_buckets.unwrap_or(32),
-            max_distance: file.relative_attention_max_distance.unwrap_or(128),
-            norm_eps: file.layer_norm_epsilon.unwrap_or(1e-6),
-            activation: activation("feed_forward_proj", name)?,
+            buckets,
             is_gated,
             scales_outputs: file.scale_decoder_outputs.or(file.tie_word_embeddings).unwrap_or(true),
             start_token: file.decoder_start_token_id.or(file.pad_token_id).unwrap_or(0),
             labels_tokens,
             label_names: if labels_tokens { labels(file.id2label.unwrap_or_default())? } else { Vec::new() },
         };
-        config.check()?;
+        config.check(max_distance)?;
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self, max_distance: usize) -> Result<(), Problem> {
         check_sizes(&[
-            ("d_model", self.hidden_size),
-            ("num_heads", self.heads),
-            ("d_kv", self.head_size),
-            ("d_ff", self.intermediate_size),
+            ("d_model", self.encoder.hidden_size),
+            ("num_heads", self.encoder.heads),
+            ("d_kv", self.encoder.head_size),
+            ("d_ff", self.encoder.intermediate_size),
             ("num_layers", self.layers),
             ("num_decoder_layers", self.decoder_layers),
             ("vocab_size", self.vocab_size),
             ("n_positions", self.positions),
         ])?;
-        check_eps("layer_norm_epsilon", self.norm_eps)?;
-        if self.buckets < 4 || !self.buckets.is_multiple_of(4) || self.max_distance <= self.buckets / 4 {
+        check_eps("layer_norm_epsilon", self.encoder.norm_eps)?;
+        if self.buckets < 4 || !self.buckets.is_multiple_of(4) || max_distance <= self.buckets / 4 {
             return Err(corrupt(format!(
                 "config.json says relative_attention_num_buckets {} and relative_attention_max_distance {}; expected a multiple \
                  of 4 and more than a quarter of it",
-                self.buckets, self.max_distance
+                self.buckets, max_distance
             )));
         }
         if self.start_token >= self.vocab_size {
@@ -118,25 +126,5 @@ impl T5Config {
             )));
         }
         Ok(())
-    }
-
-    pub(super) fn describe(&self) -> EncoderConfig {
-        EncoderConfig {
-            hidden_size: self.hidden_size,
-            embedding_size: self.hidden_size,
-            heads: self.heads,
-            head_size: self.head_size,
-            intermediate_size: self.intermediate_size,
-            type_vocab_size: 0,
-            first_position: 0,
-            longest_sequence: None,
-            norm: NormKind::RootMeanSquare,
-            norm_eps: self.norm_eps,
-            norm_first: true,
-            activation: self.activation,
-            attention_scale: 1.0,
-            distances: Distances::Bias { buckets: self.buckets, max_distance: self.max_distance },
-            rotary_bases: Vec::new(),
-        }
     }
 }

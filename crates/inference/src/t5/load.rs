@@ -22,7 +22,7 @@ impl T5Config {
         answers: &[u32],
     ) -> Result<(EncoderConfig, EncoderWeights), Problem> {
         let lookup = Lookup::with_prefix_of(tensors, "shared.weight", &PREFIXES);
-        let width = self.hidden_size;
+        let width = self.encoder.hidden_size;
         let (decoder, head) = if self.labels_tokens {
             (None, self.token_head(tensors)?)
         } else {
@@ -36,7 +36,7 @@ impl T5Config {
             embedding_norm: None,
             distance_table: Some(lookup.tensor(
                 "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-                &[self.buckets, self.heads],
+                &[self.buckets, self.encoder.heads],
             )?),
             distance_norm: None,
             conv: None,
@@ -45,12 +45,12 @@ impl T5Config {
             decoder,
             heads: vec![head],
         };
-        Ok((self.describe(), weights))
+        Ok((self.encoder.clone(), weights))
     }
 
     /// The projections of an attention part, `[q, k, v, o]`.
     fn attention(&self, lookup: Lookup<'_>, name: &str) -> Result<[LinearWeights; 4], Problem> {
-        let (width, inner) = (self.hidden_size, self.heads * self.head_size);
+        let (width, inner) = (self.encoder.hidden_size, self.encoder.heads * self.encoder.head_size);
         let linear =
             |part: &str, out: usize, input: usize| lookup.linear(&format!("{name}.{part}"), out, input);
         Ok([
@@ -67,7 +67,7 @@ impl T5Config {
         lookup: Lookup<'_>,
         name: &str,
     ) -> Result<(LinearWeights, Option<LinearWeights>, LinearWeights), Problem> {
-        let (width, inner) = (self.hidden_size, self.intermediate_size);
+        let (width, inner) = (self.encoder.hidden_size, self.encoder.intermediate_size);
         let linear = |part: &str, out: usize, input: usize| {
             lookup.linear(&format!("{name}.DenseReluDense.{part}"), out, input)
         };
@@ -89,17 +89,17 @@ impl T5Config {
             pos_key: None,
             pos_query: None,
             attention_output,
-            attention_norm: Some(lookup.norm(&name("0.layer_norm"), self.hidden_size)?),
+            attention_norm: Some(lookup.norm(&name("0.layer_norm"), self.encoder.hidden_size)?),
             intermediate,
             gate,
             output,
-            output_norm: lookup.norm(&name("1.layer_norm"), self.hidden_size)?,
+            output_norm: lookup.norm(&name("1.layer_norm"), self.encoder.hidden_size)?,
             uses_distances: true,
         })
     }
 
     fn decoder(&self, lookup: Lookup<'_>) -> Result<DecoderWeights, Problem> {
-        let width = self.hidden_size;
+        let width = self.encoder.hidden_size;
         let mut start = vec![0.0; width];
         lookup.tensor("shared.weight", &[self.vocab_size, width])?.read_row(self.start_token, &mut start);
         Ok(DecoderWeights {
@@ -113,7 +113,7 @@ impl T5Config {
 
     fn decoder_layer(&self, lookup: Lookup<'_>, index: usize) -> Result<DecoderLayer, Problem> {
         let name = |part: &str| format!("decoder.block.{index}.layer.{part}");
-        let norm = |part: &str| lookup.norm(&name(part), self.hidden_size);
+        let norm = |part: &str| lookup.norm(&name(part), self.encoder.hidden_size);
         let [_, _, self_value, self_output] = self.attention(lookup, &name("0.SelfAttention"))?;
         let [cross_query, cross_key, cross_value, cross_output] =
             self.attention(lookup, &name("1.EncDecAttention"))?;
@@ -143,7 +143,7 @@ impl T5Config {
                     .to_owned(),
             ));
         }
-        let (width, vocabulary) = (self.hidden_size, self.vocab_size);
+        let (width, vocabulary) = (self.encoder.hidden_size, self.vocab_size);
         let own = lookup.contains("lm_head.weight");
         let table =
             lookup.tensor(if own { "lm_head.weight" } else { "shared.weight" }, &[vocabulary, width])?;
@@ -165,7 +165,7 @@ impl T5Config {
     fn token_head(&self, tensors: &TensorMap) -> Result<HeadWeights, Problem> {
         let lookup = Lookup::with_prefix_of(tensors, "classifier.weight", &["t5.", ""]);
         let rows = lookup.head_rows("classifier", &self.label_names)?;
-        let out = lookup.linear("classifier", rows, self.hidden_size)?;
+        let out = lookup.linear("classifier", rows, self.encoder.hidden_size)?;
         Ok(HeadWeights { head: Head::Nli, input: HeadInput::FirstToken, dense: None, norm: None, out })
     }
 }
