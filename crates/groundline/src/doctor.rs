@@ -94,6 +94,11 @@ pub async fn diagnose(config: &Config) -> Vec<Finding> {
 fn device(choice: DeviceChoice) -> Finding {
     let what = "device";
     match (find_gpus(), choice) {
+        (Ok(gpus), DeviceChoice::Cuda(ordinal)) if ordinal >= gpus.len() => Finding {
+            what,
+            health: Health::Ill,
+            detail: format!("{choice} is set, and there is no such GPU; found: {}", gpus.join("; ")),
+        },
         (Ok(gpus), _) => {
             Finding { what, health: Health::Well, detail: format!("{choice} is set; {}", gpus.join("; ")) }
         }

@@ -2,7 +2,7 @@
 //! products computes. For `cargo xtask gpu-check`; nothing of the engine needs it.
 
 use super::arguments::{Access, Arguments, Ptr};
-use super::batch::{Ask, pack};
+use super::batch::{Ask, OutputLayout, Packed, pack};
 use super::device::{CudaDevice, gelu_differences};
 use super::host::{HostDevice, HostKernels, singles};
 use super::plan::Plan;
@@ -71,8 +71,8 @@ fn name_of(step: &Step) -> &'static str {
     }
 }
 
-/// Runs a batch on a GPU and through the host's kernels, one step at a time, and compares what each step wrote. Before the next
-/// step the GPU gets the host's numbers, so that each is seen alone.
+/// Runs a batch on a GPU and through the host's kernels, for logits and for means, one step at a time, and compares what each step
+/// wrote. Before the next step the GPU gets the host's numbers, so that each is seen alone.
 ///
 /// # Errors
 /// As [`super::CudaEncoder::open`]; [`Code::DEVICE_LOST`] where a step cannot be run.
@@ -86,46 +86,58 @@ pub fn compare_steps(
     let mut host = HostDevice::new(subject.config, subject.weights, device.limits(), kernels)?;
     let mut sequences: Vec<&Encoded> = batch.iter().collect();
     sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.ids.len()));
-    let packed = pack(&sequences, Ask::Logits, wide);
-    let plan = device.plan(packed.bucket).map_err(problem)?;
-    device.stage(&packed).map_err(problem)?;
-    let mut twin = host.begin(&packed, &plan).map_err(problem)?;
+    let mut differences = Vec::new();
+    for ask in [Ask::Logits, Ask::Mean] {
+        let packed = pack(&sequences, ask, wide);
+        differences.extend(compare_pass(&mut device, &mut host, &packed).map_err(problem)?);
+    }
+    Ok(differences)
+}
+
+fn compare_pass(
+    device: &mut CudaDevice,
+    host: &mut HostDevice,
+    packed: &Packed,
+) -> Result<Vec<StepDifference>, Fault> {
+    let plan = device.plan(packed.bucket)?;
+    let output = packed.bucket.output(host.shape());
+    device.stage(packed)?;
+    let mut twin = host.begin(packed, &plan)?;
     let mut differences = Vec::new();
     for (number, step) in plan.steps.iter().enumerate() {
-        twin.step(step).map_err(problem)?;
-        device.run_one(&plan, step).map_err(problem)?;
+        twin.step(step)?;
+        device.run_one(&plan, step)?;
         let mut relative: f64 = 0.0;
-        for (pointer, bytes, is_wide) in written(step, &plan) {
-            let right = twin.load(pointer, bytes).map_err(problem)?;
-            let found = device.read(&plan, pointer, bytes).map_err(problem)?;
+        for (pointer, bytes, is_wide) in written(step, &plan, &output) {
+            let right = twin.load(pointer, bytes)?;
+            let found = device.read(&plan, pointer, bytes)?;
             relative = relative.max(difference(&found, right, is_wide));
-            device.write(&plan, pointer, right).map_err(problem)?;
+            device.write(&plan, pointer, right)?;
         }
         differences.push(StepDifference { step: number, what: name_of(step), relative });
     }
     Ok(differences)
 }
 
-/// What a step writes into buffers: where, how many bytes, and whether they are f32.
-fn written(step: &Step, plan: &Plan) -> Vec<(Ptr, usize, bool)> {
-    let whole = |pointer: Ptr| match pointer {
-        Ptr::Work(buffer, 0) => Some((pointer, plan.buffers[buffer])),
+/// What a step writes: where, how many bytes, and whether they are f32. Not the number of logits that are not finite.
+fn written(step: &Step, plan: &Plan, output: &OutputLayout) -> Vec<(Ptr, usize, bool)> {
+    let of_output = |at: usize| {
+        let section = output.numbers.iter().position(|&start| start == at)?;
+        Some(output.numbers.get(section + 1).copied().unwrap_or(output.bytes) - at)
+    };
+    let whole = |pointer: Ptr, is_wide: bool| match pointer {
+        Ptr::Work(buffer, 0) => Some((pointer, plan.buffers[buffer], is_wide)),
+        Ptr::Output(at) => of_output(at).map(|bytes| (pointer, bytes, true)),
         _ => None,
     };
     match step {
         Step::Clear { .. } => Vec::new(),
-        Step::Product(it) => whole(it.out).map(|(at, bytes)| (at, bytes, it.wide)).into_iter().collect(),
+        Step::Product(it) => whole(it.out, it.wide).into_iter().collect(),
         Step::Launch(launch) => {
             let Arguments { fields, pointers, .. } = &launch.arguments;
-            let wide = |field: &str| field == "wide" || launch.kernel == "pooler";
-            fields
-                .iter()
-                .zip(pointers)
-                .filter(|(_, (access, _))| *access != Access::Read)
-                .filter_map(|(field, (_, pointer))| {
-                    whole(*pointer).map(|(at, bytes)| (at, bytes, wide(field)))
-                })
-                .collect()
+            let is_wide = |field: &str| field == "wide" || launch.kernel == "pooler";
+            let places = fields.iter().zip(pointers).filter(|(_, (access, _))| *access != Access::Read);
+            places.filter_map(|(field, (_, pointer))| whole(*pointer, is_wide(field))).collect()
         }
     }
 }
@@ -199,10 +211,32 @@ pub fn gelu_form(ordinal: usize) -> Result<GeluForm, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::batch::{Bucket, NOT_FINITE};
+    use crate::cuda::plan::tests::for_each;
     use half::f16;
 
     fn halves(values: &[f32]) -> Vec<u8> {
         values.iter().flat_map(|&value| f16::from_f32(value).to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn all_that_a_plan_writes_is_compared_but_the_count_of_what_is_not_finite() {
+        for_each(|name, shape, bucket: Bucket, plan| {
+            let output = bucket.output(shape);
+            for step in &plan.steps {
+                let places = step.uses().into_iter().filter(|(access, pointer)| {
+                    *access != Access::Read && *pointer != Ptr::Null && *pointer != NOT_FINITE
+                });
+                let compared = written(step, plan, &output);
+                let found: Vec<Ptr> = compared.iter().map(|(pointer, ..)| *pointer).collect();
+                assert_eq!(found, places.map(|(_, pointer)| pointer).collect::<Vec<_>>(), "{name}: {step:?}");
+                let past = |(pointer, bytes, _): &(Ptr, usize, bool)| match pointer {
+                    Ptr::Output(at) => at + bytes > output.bytes,
+                    _ => false,
+                };
+                assert!(!compared.iter().any(past), "{name}: {step:?}");
+            }
+        });
     }
 
     #[test]

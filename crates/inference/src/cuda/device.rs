@@ -124,7 +124,7 @@ impl CudaDevice {
         let (name, target) = (opened.info.name.clone(), opened.info.target);
         let problem = |fault: Fault| could_not_start(&name, fault);
         let uploaded = upload(&layout, &Packer::new(config, weights, &shape)?).map_err(problem)?;
-        let products = Products::new(opened.stream).map_err(problem)?;
+        let products = opened.products().map_err(problem)?;
         let mut device = Self {
             arena: None,
             slots: Vec::new(),
@@ -196,25 +196,38 @@ impl CudaDevice {
 
     /// Runs the steps of a bucket, or replays them.
     fn compute(&mut self, arena: &mut Arena, bucket: Bucket) -> Result<(), Fault> {
-        let stream = self.opened.stream;
         let mut prepared = match arena.plans.take(&bucket) {
             Some(prepared) => prepared,
             None => Prepared { plan: self.plan(bucket)?, graph: None, was_run: false },
         };
+        let done = self.run_prepared(arena, &mut prepared);
+        // Kept whatever became of it: its graph may run for the batch before.
+        if let Some(evicted) = arena.plans.put(bucket, prepared) {
+            // A graph that runs must not be destroyed.
+            self.wait()?;
+            drop(evicted);
+        }
+        done
+    }
+
+    fn run_prepared(&mut self, arena: &Arena, prepared: &mut Prepared) -> Result<(), Fault> {
         if prepared.plan.placement.bytes > arena.work.bytes() {
             return Err(Fault::OutOfMemory);
         }
+        let stream = self.opened.stream();
         // The first time is not captured: it loads what the library brings when it is first wanted, and a size that comes once
         // is not worth a graph.
         if prepared.was_run && prepared.graph.is_none() && self.takes_graphs {
             let captured = Graph::capture(stream, || self.run_steps(arena, &prepared.plan));
             match captured {
                 Ok(graph) => prepared.graph = Some(graph),
-                Err(Fault::Refused(why)) => {
+                Err(Fault::OutOfMemory) => return Err(Fault::OutOfMemory),
+                Err(Fault::Refused(why) | Fault::Lost(why)) => {
+                    // Nothing of it has run, whatever the library makes of it: a device that is lost says so again.
+                    self.wait()?;
                     tracing::warn!(why, "launches cannot be captured; they are sent one by one");
                     self.takes_graphs = false;
                 }
-                Err(fault) => return Err(fault),
             }
         }
         match &prepared.graph {
@@ -222,11 +235,6 @@ impl CudaDevice {
             None => self.run_steps(arena, &prepared.plan)?,
         }
         prepared.was_run = true;
-        if let Some(evicted) = arena.plans.put(bucket, prepared) {
-            // A graph that runs must not be destroyed.
-            self.wait()?;
-            drop(evicted);
-        }
         Ok(())
     }
 
@@ -245,7 +253,7 @@ impl CudaDevice {
         match step {
             Step::Clear { to, bytes } => {
                 // SAFETY: the plan's output lies within that memory, which lives as long as the arena.
-                unsafe { result::memset_d8_async(address(*to), 0, *bytes, self.opened.stream) }
+                unsafe { result::memset_d8_async(address(*to), 0, *bytes, self.opened.stream()) }
                     .map_err(fault_of)
             }
             Step::Launch(launch) => self.launch(launch, &address),
@@ -272,7 +280,7 @@ impl CudaDevice {
                 grid,
                 block,
                 launch.shared_bytes as u32,
-                self.opened.stream,
+                self.opened.stream(),
                 &mut parameters,
             )
         }
@@ -285,7 +293,8 @@ impl CudaDevice {
         }
         let name = CString::new(launch.kernel).map_err(|error| Fault::Refused(error.to_string()))?;
         // SAFETY: the module stays loaded as long as `opened`.
-        let function = unsafe { result::module::get_function(self.opened.module, name) }.map_err(fault_of)?;
+        let function =
+            unsafe { result::module::get_function(self.opened.module(), name) }.map_err(fault_of)?;
         // More than 48 KiB must be asked for, and another launch of the kernel may take more than this one.
         if launch.shared_bytes > 0 {
             let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -300,7 +309,7 @@ impl CudaDevice {
 
     fn wait(&self) -> Result<(), Fault> {
         // SAFETY: the stream lives as long as `opened`.
-        unsafe { result::stream::synchronize(self.opened.stream) }.map_err(fault_of)
+        unsafe { result::stream::synchronize(self.opened.stream()) }.map_err(fault_of)
     }
 
     fn submit_to(&mut self, arena: &mut Arena, packed: &Packed) -> Result<(), Fault> {
@@ -308,7 +317,7 @@ impl CudaDevice {
         if packed.bytes.len() > arena.input.bytes() || bytes > arena.output.bytes() {
             return Err(Fault::OutOfMemory);
         }
-        let (slot, stream) = (self.next_slot, self.opened.stream);
+        let (slot, stream) = (self.next_slot, self.opened.stream());
         // No batch in flight uses this slot: there are as many slots as batches in flight.
         let staged = self.slots[slot].input.fill(&packed.bytes);
         // SAFETY: pinned memory stays where it is until the slot is used again, which is after its event.
@@ -329,7 +338,8 @@ impl Device for CudaDevice {
         let Some(mut arena) = self.arena.take() else { return Err(Fault::OutOfMemory) };
         let done = self.submit_to(&mut arena, packed);
         self.arena = Some(arena);
-        done
+        // What was sent before it failed may still read the slot, which the next batch fills.
+        done.or_else(|fault| self.wait().and(Err(fault)))
     }
 
     fn collect(&mut self) -> Result<Vec<u8>, Fault> {
@@ -340,7 +350,7 @@ impl Device for CudaDevice {
         Ok(slot.output.part(flight.bytes).to_vec())
     }
 
-    fn shrink(&mut self, tokens: usize) -> Result<(), Fault> {
+    fn reserve(&mut self, tokens: usize) -> Result<(), Fault> {
         self.wait()?;
         self.prepare(tokens)
     }
@@ -380,3 +390,6 @@ fn could_not_start(name: &str, fault: Fault) -> Problem {
         }
     }
 }
+
+#[cfg(all(test, feature = "kernels-host", target_os = "linux"))]
+mod tests;

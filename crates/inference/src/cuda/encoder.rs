@@ -20,8 +20,9 @@ struct Job {
 
 /// A DeBERTa encoder on a GPU.
 ///
-/// One thread owns the device's context and does everything with it; the handle sends it batches. A sequence's answer does not depend on the batch. It is
-/// that of half precision: within 2e-2 of the CPU engine's logits.
+/// One thread owns the device's context and does everything with it; the handle sends it batches. A sequence's answer is that of half
+/// precision: within 2e-2 of the CPU engine's logits. The kernels give the same bits whatever the batch; the library's products may sum in
+/// another order where a batch has another size, which shows in the last digits.
 pub struct CudaEncoder {
     jobs: Mutex<SyncSender<Job>>,
     device: String,
@@ -124,12 +125,16 @@ fn probe(shape: &Shape) -> Encoded {
 }
 
 fn probed<D: Device>(runner: &mut Runner<D>, probe: Encoded, name: &str) -> Result<(), Problem> {
-    let answer = runner.run(&[probe]).pop();
-    if matches!(answer, Some(Output::Logits(_) | Output::Mean(_))) {
-        return Ok(());
-    }
-    let why = runner.lost().unwrap_or("it refused a first small batch");
-    Err(Problem::new(Code::DEVICE_UNAVAILABLE, format!("{name} cannot be used: {why}")))
+    let (code, why) = match runner.run(&[probe]).pop() {
+        Some(Output::Logits(_) | Output::Mean(_)) => return Ok(()),
+        Some(Output::OutOfMemory) => (Code::DEVICE_MEMORY, "there is no memory for two tokens"),
+        Some(Output::NonFinite) => (Code::DEVICE_UNAVAILABLE, "its first answer is not finite"),
+        _ => {
+            let why = runner.lost().or(runner.refused());
+            (Code::DEVICE_UNAVAILABLE, why.unwrap_or("it did not answer a first small batch"))
+        }
+    };
+    Err(Problem::new(code, format!("{name} cannot be used: {why}")))
 }
 
 fn work<D: Device>(runner: &mut Runner<D>, inbox: &Receiver<Job>) {

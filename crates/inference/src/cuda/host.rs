@@ -146,6 +146,10 @@ impl HostDevice {
         })
     }
 
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
     /// Begins a batch.
     pub(super) fn begin<'a>(&'a mut self, packed: &Packed, plan: &'a Plan) -> Result<Run<'a>, Fault> {
         let answer_bytes = packed.bucket.output(&self.shape).bytes;
@@ -274,10 +278,10 @@ impl Device for HostDevice {
         self.answers.pop_front().ok_or_else(|| Fault::Refused("nothing was submitted".to_owned()))
     }
 
-    fn shrink(&mut self, _tokens: usize) -> Result<(), Fault> {
+    fn reserve(&mut self, _tokens: usize) -> Result<(), Fault> {
         Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

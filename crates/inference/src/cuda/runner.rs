@@ -26,8 +26,8 @@ pub(super) trait Device {
     /// Waits for the oldest batch that was taken.
     fn collect(&mut self) -> Result<Vec<u8>, Fault>;
 
-    /// Gives back memory that passes of more than `tokens` would need. Nothing is in flight.
-    fn shrink(&mut self, tokens: usize) -> Result<(), Fault>;
+    /// Takes the memory for passes of up to `tokens`, in place of what there was: after an error there is none. Nothing is in flight.
+    fn reserve(&mut self, tokens: usize) -> Result<(), Fault>;
 }
 
 /// Batches that a device may have: one computes while the next is being packed and copied.
@@ -60,7 +60,10 @@ pub(super) struct Runner<D> {
     budget: usize,
     /// The budget is not made smaller than this.
     floor: usize,
+    /// The device has memory for passes of the budget.
+    has_memory: bool,
     lost: Option<String>,
+    refused: Option<String>,
     tally: Tally,
 }
 
@@ -68,7 +71,17 @@ impl<D: Device> Runner<D> {
     /// `budget` is at least as long as the model's longest sequence.
     pub(super) fn new(device: D, shape: Shape, budget: usize) -> Self {
         let floor = super::batch::bucket_tokens(shape.longest);
-        Self { device, budget: budget.max(floor), floor, shape, lost: None, tally: Tally::default() }
+        let budget = budget.max(floor);
+        Self {
+            device,
+            shape,
+            budget,
+            floor,
+            has_memory: true,
+            lost: None,
+            refused: None,
+            tally: Tally::default(),
+        }
     }
 
     /// Tokens of a pass at present.
@@ -85,10 +98,19 @@ impl<D: Device> Runner<D> {
         self.lost.as_deref()
     }
 
+    /// Why the device refused the last pass that it refused.
+    pub(super) fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
     /// Answers every sequence of a batch, in order.
     pub(super) fn run(&mut self, batch: &[Encoded]) -> Vec<Output> {
         let mut outputs: Vec<Option<Output>> = batch.iter().map(|work| self.refusal(work)).collect();
         let mut waiting = VecDeque::new();
+        if !self.has_memory && self.lost.is_none() {
+            // Others may have given some back since.
+            self.reserve();
+        }
         for ask in [Ask::Logits, Ask::Mean] {
             let asked = |index: &usize| outputs[*index].is_none() && ask_of(batch[*index].task) == ask;
             let mut members: Vec<usize> = (0..batch.len()).filter(asked).collect();
@@ -200,6 +222,7 @@ impl<D: Device> Runner<D> {
             Fault::Refused(why) => {
                 tracing::error!(sequences = pass.members.len(), why, "the device refused a pass");
                 pass.members.iter().for_each(|&index| outputs[index] = Some(Output::Failed));
+                self.refused = Some(why);
             }
             Fault::OutOfMemory if self.budget > self.floor => {
                 self.halve();
@@ -218,16 +241,27 @@ impl<D: Device> Runner<D> {
         }
     }
 
+    /// Halves the budget, once or until there is memory for it.
     fn halve(&mut self) {
         while self.budget > self.floor && self.lost.is_none() {
             self.budget = (self.budget / 2).max(self.floor);
             self.tally.halved += 1;
             tracing::warn!(budget_tokens = self.budget, "the device is out of memory; batches are halved");
-            match self.device.shrink(self.budget) {
-                Ok(()) => return,
-                Err(Fault::Lost(why)) => self.lost = Some(why),
-                Err(Fault::OutOfMemory | Fault::Refused(_)) => {}
+            self.reserve();
+            if self.has_memory {
+                return;
             }
+        }
+    }
+
+    /// Takes the memory for passes of the budget, where there is enough.
+    fn reserve(&mut self) {
+        let reserved = self.device.reserve(self.budget);
+        self.has_memory = reserved.is_ok();
+        match reserved {
+            Ok(()) | Err(Fault::OutOfMemory) => {}
+            Err(Fault::Refused(why)) => tracing::error!(why, "the device refused memory"),
+            Err(Fault::Lost(why)) => self.lost = Some(why),
         }
     }
 

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// A captured list of launches, ready to be replayed.
 pub(super) struct Graph(sys::CUgraphExec);
 
+/// The same before it is made ready, which is all that it is for.
+struct Captured(sys::CUgraph);
+
 impl Graph {
     /// Captures what `launches` sends to `stream`; nothing of it runs.
     pub(super) fn capture(
@@ -20,18 +23,13 @@ impl Graph {
         unsafe { result::stream::begin_capture(stream, mode) }.map_err(fault_of)?;
         let sent = launches();
         // SAFETY: the capture that was just begun; it ends whatever became of the launches.
-        let graph = unsafe { result::stream::end_capture(stream) }.map_err(fault_of);
+        let captured = unsafe { result::stream::end_capture(stream) }.map(Captured).map_err(fault_of);
         sent?;
-        let graph = graph?;
-        let mut ready = std::ptr::null_mut();
-        // SAFETY: the graph was just captured; it is not needed once it is instantiated.
-        let instantiated = unsafe {
-            let status = sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0).result();
-            let _ = result::graph::destroy(graph);
-            status
-        };
-        instantiated.map_err(fault_of)?;
-        Ok(Self(ready))
+        let captured = captured?;
+        // SAFETY: the graph was just captured.
+        unsafe { result::graph::instantiate(captured.0, sys::CUgraphInstantiate_flags(0)) }
+            .map(Self)
+            .map_err(fault_of)
     }
 
     pub(super) fn launch(&self, stream: sys::CUstream) -> Result<(), Fault> {
@@ -44,6 +42,13 @@ impl Drop for Graph {
     fn drop(&mut self) {
         // SAFETY: instantiated in `capture`, and not running.
         let _ = unsafe { result::graph::exec_destroy(self.0) };
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        // SAFETY: captured in `capture`; what was instantiated does not need it.
+        let _ = unsafe { result::graph::destroy(self.0) };
     }
 }
 

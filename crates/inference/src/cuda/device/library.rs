@@ -1,8 +1,10 @@
 //! Finding CUDA and its devices when the process runs: nothing of it is needed to build.
 
 use super::super::attention::DeviceLimits;
+use super::super::runner::Fault;
 use super::super::targets::{Capability, choose};
-use super::status::explained;
+use super::products::Products;
+use super::status::{explained, fault_of};
 use cudarc::driver::{result, sys};
 use groundline_types::{Code, Problem};
 
@@ -141,13 +143,56 @@ fn limits(device: sys::CUdevice) -> Result<DeviceLimits, result::DriverError> {
     })
 }
 
-/// A device with a context that is current on this thread, a stream, and the kernels.
+/// A device's context, as long as it is wanted.
+struct Context(sys::CUdevice);
+
+impl Context {
+    /// Makes it current on this thread.
+    fn take(device: sys::CUdevice) -> Result<Self, result::DriverError> {
+        // SAFETY: the device exists.
+        let context = unsafe { result::primary_ctx::retain(device) }?;
+        let taken = Self(device);
+        // SAFETY: retained, so it is alive.
+        unsafe { result::ctx::set_current(context) }?;
+        Ok(taken)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: retained in `take`. An error means that the device is lost, and says nothing new.
+        let _ = unsafe { result::primary_ctx::release(self.0) };
+    }
+}
+
+/// A stream of the context that is current.
+struct Stream(sys::CUstream);
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: created in `open`, and whatever used it is gone. An error means that the device is lost, and says nothing new.
+        let _ = unsafe { result::stream::destroy(self.0) };
+    }
+}
+
+/// The kernels, in the context that is current.
+struct Module(sys::CUmodule);
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: loaded in `open`, and nothing runs that is of it. An error says nothing new here either.
+        let _ = unsafe { result::module::unload(self.0) };
+    }
+}
+
+/// A device with a context that is current on this thread, a stream, and the kernels. Fields are dropped in this order: the context is
+/// the last to go.
 pub(super) struct Opened {
     pub info: DeviceInfo,
     pub limits: DeviceLimits,
-    pub stream: sys::CUstream,
-    pub module: sys::CUmodule,
-    device: sys::CUdevice,
+    stream: Stream,
+    module: Module,
+    context: Context,
 }
 
 impl Opened {
@@ -163,26 +208,30 @@ impl Opened {
         let code = choose(info.compute_capability, info.driver_version)?.code()?;
         let failed = |error| unavailable(format!("{} cannot be used: {}", info.name, explained(error)));
         let limits = limits(device).map_err(failed)?;
-        // SAFETY: the device exists; its context is made current before anything else is done with it, and the code is a whole
-        // CUBIN, or PTX that ends with a zero byte, as the compiler wrote it.
-        let (stream, module) = unsafe {
-            let context = result::primary_ctx::retain(device).map_err(failed)?;
-            result::ctx::set_current(context).map_err(failed)?;
-            let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed)?;
-            (stream, result::module::load_data(code.as_ptr().cast()).map_err(failed)?)
-        };
-        Ok(Self { limits, stream, module, device, info })
+        let context = Context::take(device).map_err(failed)?;
+        // SAFETY: the code is a whole CUBIN, or PTX that ends with a zero byte, as the compiler wrote it.
+        let module =
+            unsafe { result::module::load_data(code.as_ptr().cast()) }.map(Module).map_err(failed)?;
+        let kind = result::stream::StreamKind::NonBlocking;
+        let stream = result::stream::create(kind).map(Stream).map_err(failed)?;
+        Ok(Self { info, limits, stream, module, context })
     }
-}
 
-impl Drop for Opened {
-    fn drop(&mut self) {
-        // SAFETY: opened in `open`; whatever used them is gone. Errors mean that the device is lost, and say nothing new.
-        unsafe {
-            let _ = result::module::unload(self.module);
-            let _ = result::stream::destroy(self.stream);
-            let _ = result::primary_ctx::release(self.device);
-        }
+    pub(super) fn stream(&self) -> sys::CUstream {
+        self.stream.0
+    }
+
+    pub(super) fn module(&self) -> sys::CUmodule {
+        self.module.0
+    }
+
+    /// The library of products on this device's stream.
+    pub(super) fn products(&self) -> Result<Products, Fault> {
+        // Once more, and never released: NVIDIA's runtime inside the library keeps what it knows of a context, and need not find out
+        // that it ended and that another began. The process takes it along.
+        // SAFETY: the device exists.
+        unsafe { result::primary_ctx::retain(self.context.0) }.map_err(fault_of)?;
+        Products::new(self.stream())
     }
 }
 

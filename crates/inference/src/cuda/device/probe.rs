@@ -8,7 +8,6 @@ use super::super::runner::Fault;
 use super::super::steps::{Product, Step};
 use super::library::Opened;
 use super::memory::{DeviceMemory, Event};
-use super::products::Products;
 use super::status::fault_of;
 use super::{Arena, CudaDevice, Places};
 use cudarc::driver::result;
@@ -26,7 +25,8 @@ impl CudaDevice {
     /// Puts a batch's input where its steps find it.
     pub(in super::super) fn stage(&mut self, packed: &Packed) -> Result<(), Fault> {
         self.arena()?.input.write(0, &packed.bytes)?;
-        self.wait()
+        // The copy may still be under way, and our stream waits for no other.
+        result::ctx::synchronize().map_err(fault_of)
     }
 
     /// Does one step, and waits.
@@ -51,7 +51,7 @@ impl CudaDevice {
 
     /// Milliseconds that each step takes by itself.
     pub(in super::super) fn time_each(&mut self, plan: &Plan) -> Result<Vec<f64>, Fault> {
-        let (places, stream) = (self.checked_places(plan)?, self.opened.stream);
+        let (places, stream) = (self.checked_places(plan)?, self.opened.stream());
         let (before, after) = (Event::timed()?, Event::timed()?);
         let mut times = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
@@ -130,10 +130,10 @@ fn gelu_of_library(opened: &Opened) -> Result<Vec<f16>, Fault> {
         Ptr::Output(at) => start + at as u64,
         _ => 0,
     };
-    let mut products = Products::new(opened.stream)?;
+    let mut products = opened.products()?;
     products.run_with_gelu(&product, &address)?;
     // SAFETY: the stream is alive.
-    unsafe { result::stream::synchronize(opened.stream) }.map_err(fault_of)?;
+    unsafe { result::stream::synchronize(opened.stream()) }.map_err(fault_of)?;
     let raw = memory.read(4 * count, 2 * count)?;
     Ok(raw.chunks_exact(2).map(|raw| f16::from_ne_bytes([raw[0], raw[1]])).collect())
 }

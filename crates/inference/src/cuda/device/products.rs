@@ -29,26 +29,61 @@ struct Kind {
     gelu: bool,
 }
 
-/// A kind of product, described to the library.
-struct Described {
-    operation: sys::cublasLtMatmulDesc_t,
-    /// `[outputs][inputs]`, which the library reads as `inputs` x `outputs`, and turns.
-    weight: sys::cublasLtMatrixLayout_t,
-    x: sys::cublasLtMatrixLayout_t,
-    out: sys::cublasLtMatrixLayout_t,
-    algorithm: sys::cublasLtMatmulAlgo_t,
+/// An operation, described to the library.
+struct Operation(sys::cublasLtMatmulDesc_t);
+
+/// A matrix, described to the library.
+struct Layout(sys::cublasLtMatrixLayout_t);
+
+impl Operation {
+    fn new() -> Result<Self, Fault> {
+        let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+        result::create_matmul_desc(compute, sys::cudaDataType_t::CUDA_R_32F).map(Self).map_err(fault)
+    }
+
+    /// Sets an attribute.
+    ///
+    /// # Safety
+    /// `value` is of the type that the attribute has.
+    unsafe fn set<T>(&self, attribute: sys::cublasLtMatmulDescAttributes_t, value: &T) -> Result<(), Fault> {
+        let pointer = std::ptr::from_ref(value).cast::<c_void>();
+        // SAFETY: the operation is alive, and the value as long as its type.
+        unsafe { result::set_matmul_desc_attribute(self.0, attribute, pointer, size_of::<T>()) }
+            .map_err(fault)
+    }
 }
 
-impl Drop for Described {
+impl Drop for Operation {
     fn drop(&mut self) {
-        // SAFETY: made in `describe`, and used by this alone.
-        unsafe {
-            for layout in [self.weight, self.x, self.out] {
-                let _ = result::destroy_matrix_layout(layout);
-            }
-            let _ = result::destroy_matmul_desc(self.operation);
-        }
+        // SAFETY: made in `new`, and used by this alone.
+        let _ = unsafe { result::destroy_matmul_desc(self.0) };
     }
+}
+
+impl Layout {
+    /// By columns, without gaps.
+    fn new(number: sys::cudaDataType_t, rows: usize, columns: usize) -> Result<Self, Fault> {
+        result::create_matrix_layout(number, rows as u64, columns as u64, rows as i64)
+            .map(Self)
+            .map_err(fault)
+    }
+}
+
+impl Drop for Layout {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`, and used by this alone.
+        let _ = unsafe { result::destroy_matrix_layout(self.0) };
+    }
+}
+
+/// A kind of product, described to the library.
+struct Described {
+    operation: Operation,
+    /// `[outputs][inputs]`, which the library reads as `inputs` x `outputs`, and turns.
+    weight: Layout,
+    x: Layout,
+    out: Layout,
+    algorithm: sys::cublasLtMatmulAlgo_t,
 }
 
 /// The library, and what it has said.
@@ -62,20 +97,6 @@ pub(super) struct Products {
 
 fn fault(error: result::CublasError) -> Fault {
     fault_for_product(error.0 as i32, format!("{:?}", error.0))
-}
-
-/// Sets an attribute of an operation.
-///
-/// # Safety
-/// `value` is of the type that the attribute has.
-unsafe fn set<T>(
-    operation: sys::cublasLtMatmulDesc_t,
-    attribute: sys::cublasLtMatmulDescAttributes_t,
-    value: &T,
-) -> Result<(), Fault> {
-    let pointer = std::ptr::from_ref(value).cast::<c_void>();
-    // SAFETY: the operation is alive, and the value as long as its type.
-    unsafe { result::set_matmul_desc_attribute(operation, attribute, pointer, size_of::<T>()) }.map_err(fault)
 }
 
 impl Products {
@@ -117,7 +138,7 @@ impl Products {
         if has_bias {
             let attribute = sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_BIAS_POINTER;
             // SAFETY: the attribute is a pointer, which is as long as this.
-            unsafe { set(described.operation, attribute, &address(product.bias)) }?;
+            unsafe { described.operation.set(attribute, &address(product.bias)) }?;
         }
         let (one, zero) = (1.0_f32, 0.0_f32);
         let out = address(product.out) as *mut c_void;
@@ -125,17 +146,17 @@ impl Products {
         unsafe {
             result::matmul(
                 self.handle,
-                described.operation,
+                described.operation.0,
                 std::ptr::from_ref(&one).cast(),
                 std::ptr::from_ref(&zero).cast(),
                 address(product.weight) as *const c_void,
-                described.weight,
+                described.weight.0,
                 address(product.x) as *const c_void,
-                described.x,
+                described.x.0,
                 out,
-                described.out,
+                described.out.0,
                 out,
-                described.out,
+                described.out.0,
                 &described.algorithm,
                 self.workspace.address() as *mut c_void,
                 WORKSPACE_BYTES,
@@ -151,31 +172,27 @@ impl Products {
         use sys::cublasLtMatmulDescAttributes_t as Attribute;
         use sys::cudaDataType_t as Type;
         let number = if kind.wide { Type::CUDA_R_32F } else { Type::CUDA_R_16F };
-        let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
-        let operation = result::create_matmul_desc(compute, Type::CUDA_R_32F).map_err(fault)?;
+        let operation = Operation::new()?;
         // SAFETY: each value has its attribute's type: operation, epilogue, pointer, type.
         unsafe {
-            set(operation, Attribute::CUBLASLT_MATMUL_DESC_TRANSA, &TRANSPOSED)?;
+            operation.set(Attribute::CUBLASLT_MATMUL_DESC_TRANSA, &TRANSPOSED)?;
             if kind.gelu {
                 let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_GELU as i32;
-                set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
+                operation.set(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
             } else if kind.has_bias {
                 let epilogue = sys::cublasLtEpilogue_t::CUBLASLT_EPILOGUE_BIAS as i32;
-                set(operation, Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
-                set(operation, Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias)?;
-                set(operation, Attribute::CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &(number as i32))?;
+                operation.set(Attribute::CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue)?;
+                operation.set(Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias)?;
+                operation.set(Attribute::CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &(number as i32))?;
             }
         }
-        let (rows, inputs, outputs) = (kind.rows as u64, kind.inputs as u64, kind.outputs as u64);
-        let layout = |number, rows: u64, columns: u64| {
-            result::create_matrix_layout(number, rows, columns, rows as i64).map_err(fault)
-        };
-        let weight = layout(Type::CUDA_R_16F, inputs, outputs)?;
-        let x = layout(Type::CUDA_R_16F, inputs, rows)?;
-        let out = layout(number, outputs, rows)?;
+        let weight = Layout::new(Type::CUDA_R_16F, kind.inputs, kind.outputs)?;
+        let x = Layout::new(Type::CUDA_R_16F, kind.inputs, kind.rows)?;
+        let out = Layout::new(number, kind.outputs, kind.rows)?;
         // SAFETY: everything was just made.
         let found = unsafe {
-            result::get_matmul_algo_heuristic(self.handle, operation, weight, x, out, out, self.preference)
+            let (c, preference) = (out.0, self.preference);
+            result::get_matmul_algo_heuristic(self.handle, operation.0, weight.0, x.0, c, out.0, preference)
         };
         let algorithm = found.map_err(fault)?.algo;
         Ok(Described { operation, weight, x, out, algorithm })

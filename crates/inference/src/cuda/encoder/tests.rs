@@ -31,6 +31,14 @@ fn a_device_that_cannot_be_started_says_why() {
     let broken = FakeDevice { lost_at: Some(0), ..FakeDevice::default() };
     let problem = CudaEncoder::start(|| started(broken)).unwrap_err();
     assert_eq!(problem.message, "a fake cannot be used: illegal address");
+    let refuses = FakeDevice { refused_at: Some(0), ..FakeDevice::default() };
+    let problem = CudaEncoder::start(|| started(refuses)).unwrap_err();
+    assert_eq!(problem.message, "a fake cannot be used: invalid argument");
+    let full = FakeDevice { is_bare: true, stubborn: usize::MAX, ..FakeDevice::default() };
+    assert_eq!(CudaEncoder::start(|| started(full)).unwrap_err().code, Code::DEVICE_MEMORY);
+    let hot = FakeDevice { hopeless: [0].into(), ..FakeDevice::default() };
+    let problem = CudaEncoder::start(|| started(hot)).unwrap_err();
+    assert_eq!(problem.message, "a fake cannot be used: its first answer is not finite");
     let panics = || -> Result<Started<FakeDevice>, Problem> { panic!("in a library") };
     assert_eq!(CudaEncoder::start(panics).unwrap_err().code, Code::DEVICE_UNAVAILABLE);
 }

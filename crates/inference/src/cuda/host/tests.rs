@@ -30,11 +30,12 @@ fn kernels() -> Arc<HostKernels> {
     Arc::clone(KERNELS.get_or_init(|| {
         // Of this process alone: others may be compiling another version. Loaded, it needs its file no more.
         let folder = tempfile::tempdir().unwrap();
-        Arc::new(HostKernels::load(&compile(folder.path())).unwrap())
+        Arc::new(HostKernels::load(&compile(folder.path(), &[])).unwrap())
     }))
 }
 
-fn compile(folder: &Path) -> PathBuf {
+/// The kernels by name, and `more` sources of kernels/, as a library.
+pub(in crate::cuda) fn compile(folder: &Path, more: &[&str]) -> PathBuf {
     let kernels = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels"));
     let answers =
         |name: &str| Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success());
@@ -45,7 +46,8 @@ fn compile(folder: &Path) -> PathBuf {
     if cfg!(target_arch = "x86_64") {
         command.arg("-march=native");
     }
-    command.arg(kernels.join("host/dispatch.cpp")).arg(kernels.join("host/shim.cpp"));
+    let sources = ["host/dispatch.cpp", "host/shim.cpp"].iter().chain(more);
+    command.args(sources.map(|source| kernels.join(source)));
     let output = command.arg("-o").arg(&library).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     library
@@ -61,7 +63,7 @@ fn runner(opened: &Opened, limits: DeviceLimits) -> Runner<HostDevice> {
     Runner::new(device, shape, 512)
 }
 
-fn pairs(opened: &Opened, cases: &[GoldenCase], head: Head) -> Vec<Encoded> {
+pub(in crate::cuda) fn pairs(opened: &Opened, cases: &[GoldenCase], head: Head) -> Vec<Encoded> {
     let encode = |case: &GoldenCase| opened.tokenizer.encode_pair_cut(&case.premise, &case.hypothesis, head);
     cases.iter().map(|case| encode(case).unwrap()).collect()
 }
@@ -71,7 +73,10 @@ fn largest(values: &[f32]) -> usize {
 }
 
 /// Compares logits with golden ones; how many decisions differ.
-fn compare<'a>(outputs: Vec<Output>, expected: impl Iterator<Item = &'a Vec<f32>>) -> usize {
+pub(in crate::cuda) fn compare<'a>(
+    outputs: Vec<Output>,
+    expected: impl Iterator<Item = &'a Vec<f32>>,
+) -> usize {
     let mut flipped = 0;
     for (output, expected) in outputs.into_iter().zip(expected) {
         let Output::Logits(logits) = output else { panic!("{output:?}") };

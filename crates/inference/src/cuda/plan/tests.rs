@@ -65,7 +65,7 @@ fn buckets() -> Vec<Bucket> {
 }
 
 /// Every plan of every shape.
-fn for_each(check: impl Fn(&str, &Shape, Bucket, &Plan)) {
+pub(in crate::cuda) fn for_each(check: impl Fn(&str, &Shape, Bucket, &Plan)) {
     for (name, shape) in shapes() {
         let weights = WeightLayout::of(&shape);
         for bucket in buckets() {

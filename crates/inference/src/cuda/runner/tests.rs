@@ -19,11 +19,12 @@ pub(in crate::cuda) struct FakeDevice {
     pub refused_at: Option<usize>,
     /// The number of the pass that memory runs out in while it computes.
     pub exhausted_at: Option<usize>,
-    /// Shrinking fails this often.
+    /// Taking memory fails this often; until it succeeds, there is none.
     pub stubborn: usize,
+    pub is_bare: bool,
     pub answers: VecDeque<Result<Vec<u8>, Fault>>,
     pub passes: Vec<Bucket>,
-    pub shrunk: Vec<usize>,
+    pub reserved: Vec<usize>,
     pub most_in_flight: usize,
 }
 
@@ -53,7 +54,7 @@ impl FakeDevice {
 
 impl Device for FakeDevice {
     fn submit(&mut self, packed: &Packed) -> Result<(), Fault> {
-        if self.memory_tokens.is_some_and(|most| packed.bucket.tokens > most) {
+        if self.is_bare || self.memory_tokens.is_some_and(|most| packed.bucket.tokens > most) {
             return Err(Fault::OutOfMemory);
         }
         let number = self.passes.len();
@@ -75,10 +76,11 @@ impl Device for FakeDevice {
         self.answers.pop_front().unwrap()
     }
 
-    fn shrink(&mut self, tokens: usize) -> Result<(), Fault> {
+    fn reserve(&mut self, tokens: usize) -> Result<(), Fault> {
         assert!(self.answers.is_empty(), "memory changes while nothing runs");
-        self.shrunk.push(tokens);
-        if self.stubborn > 0 {
+        self.reserved.push(tokens);
+        self.is_bare = self.stubborn > 0;
+        if self.is_bare {
             self.stubborn -= 1;
             return Err(Fault::OutOfMemory);
         }
@@ -151,7 +153,7 @@ fn out_of_memory_halves_the_budget_until_passes_fit_and_everything_is_still_answ
     let batch: Vec<Encoded> = (0..300).map(|id| pair(id, 40)).collect();
     let outputs = runner.run(&batch);
     assert!(outputs.iter().enumerate().all(|(id, output)| *output == logits(id as u32)));
-    assert_eq!(runner.device.shrunk, [4096, 2048, 1024]);
+    assert_eq!(runner.device.reserved, [4096, 2048, 1024]);
     assert_eq!((runner.budget(), runner.tally().halved), (1024, 3));
     // From now on nothing is tried that did not fit.
     let before = runner.device.passes.len();
@@ -167,7 +169,23 @@ fn memory_that_runs_out_while_a_pass_computes_waits_for_the_passes_behind_it() {
     let batch: Vec<Encoded> = (0..30).map(|id| pair(id, 100)).collect();
     let outputs = runner.run(&batch);
     assert!(outputs.iter().enumerate().all(|(id, output)| *output == logits(id as u32)));
-    assert_eq!((runner.device.shrunk.as_slice(), runner.budget()), ([512].as_slice(), 512));
+    assert_eq!((runner.device.reserved.as_slice(), runner.budget()), ([512].as_slice(), 512));
+}
+
+#[test]
+fn memory_that_was_lost_to_others_is_asked_for_again_with_the_next_batch() {
+    let device = FakeDevice { memory_tokens: Some(1024), stubborn: 3, ..FakeDevice::default() };
+    let mut runner = runner(device, 2048);
+    let batch: Vec<Encoded> = (0..60).map(|id| pair(id, 30)).collect();
+    // Neither for 1,024 tokens nor for 512 is there any, nor with the next batch.
+    for _ in 0..2 {
+        assert!(runner.run(&batch).iter().all(|output| *output == Output::OutOfMemory));
+    }
+    let outputs = runner.run(&batch);
+    assert!(outputs.iter().enumerate().all(|(id, output)| *output == logits(id as u32)), "{outputs:?}");
+    assert_eq!(runner.device.reserved, [1024, 512, 512, 512]);
+    runner.run(&batch);
+    assert_eq!(runner.device.reserved.len(), 4, "what there is is kept");
 }
 
 #[test]
@@ -200,6 +218,7 @@ fn a_pass_that_is_refused_fails_and_the_next_ones_run() {
     let mut runner = runner(device, 512);
     let outputs = runner.run(&[pair(1, 400), pair(2, 300)]);
     assert_eq!(outputs, [Output::Failed, logits(2)]);
+    assert_eq!(runner.refused(), Some("invalid argument"));
 }
 
 #[test]
