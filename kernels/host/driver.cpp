@@ -105,6 +105,11 @@ extern "C" {
 void fake_fault(const char* function, u64 after, i32 status) { faults[function] = {after, status}; }
 u64 fake_calls(const char* function) { return calls[function]; }
 u64 fake_alive() { return alive; }
+u64 fake_pending() {
+  u64 pending = 0;
+  for (const Stream* stream : streams) pending += stream->sent - stream->done;
+  return pending;
+}
 void fake_memory(u64 bytes) { memory_limit = bytes; }
 void fake_reset() {
   faults.clear();

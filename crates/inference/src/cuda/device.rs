@@ -391,5 +391,6 @@ fn could_not_start(name: &str, fault: Fault) -> Problem {
     }
 }
 
-#[cfg(all(test, feature = "kernels-host", target_os = "linux"))]
+#[cfg(test)]
+#[cfg(all(feature = "kernels-host", target_os = "linux"))]
 mod tests;

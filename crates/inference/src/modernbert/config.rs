@@ -58,25 +58,10 @@ impl ModernBertConfig {
         let file: ConfigFile = fields(value)?;
         let (hidden_size, heads) = (file.hidden_size.unwrap_or(768), file.num_attention_heads.unwrap_or(12));
         let is_local = local_layers(&file)?;
-        let base = |kind: &str, older: Option<f32>, default: f32| -> Result<f32, Problem> {
-            let rope = file.rope_parameters.as_ref().and_then(|all| all.get(kind));
-            if let Some(other) =
-                rope.and_then(|rope| rope.rope_type.as_deref()).filter(|kind| *kind != "default")
-            {
-                return Err(unsupported(format!(
-                    "config.json asks for rope_type {other:?}; default is what this engine computes"
-                )));
-            }
-            let base = rope.and_then(|rope| rope.rope_theta).or(older).unwrap_or(default);
-            if base.is_finite() && base > 0.0 {
-                return Ok(base);
-            }
-            Err(corrupt(format!("config.json says rope_theta {base}; expected a number above 0")))
-        };
         let act = |field: &str, name: &Option<String>| activation(field, name.as_deref().unwrap_or("gelu"));
         let (global, local) = (
-            base("full_attention", file.global_rope_theta, 160_000.0)?,
-            base("sliding_attention", file.local_rope_theta, 10_000.0)?,
+            rotary_base(&file, "full_attention", file.global_rope_theta, 160_000.0)?,
+            rotary_base(&file, "sliding_attention", file.local_rope_theta, 10_000.0)?,
         );
         let positions = file.max_position_embeddings.unwrap_or(8192);
         let head_size = head_size(hidden_size, heads)?;
@@ -128,6 +113,21 @@ impl ModernBertConfig {
         }
         Ok(config)
     }
+}
+
+/// Base of the angles by which a kind of layer turns: named for the kind, or as older files do.
+fn rotary_base(file: &ConfigFile, kind: &str, older: Option<f32>, default: f32) -> Result<f32, Problem> {
+    let rope = file.rope_parameters.as_ref().and_then(|all| all.get(kind));
+    if let Some(other) = rope.and_then(|rope| rope.rope_type.as_deref()).filter(|kind| *kind != "default") {
+        return Err(unsupported(format!(
+            "config.json asks for rope_type {other:?}; default is what this engine computes"
+        )));
+    }
+    let base = rope.and_then(|rope| rope.rope_theta).or(older).unwrap_or(default);
+    if base.is_finite() && base > 0.0 {
+        return Ok(base);
+    }
+    Err(corrupt(format!("config.json says rope_theta {base}; expected a number above 0")))
 }
 
 /// For each layer, whether it is local: named one by one, or all but every n-th.

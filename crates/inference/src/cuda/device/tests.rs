@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::cpu::Output;
+use crate::cuda::batch::pack;
 use crate::cuda::check::{Subject, compare_steps, gelu_form};
 use crate::cuda::host::HostKernels;
 use crate::cuda::host::tests::{compare, compile, pairs};
@@ -64,6 +65,12 @@ impl StandIn {
         self.call(b"fake_alive", |alive: unsafe extern "C" fn() -> u64| unsafe { alive() })
     }
 
+    /// Things that were sent and have not run.
+    fn pending(&self) -> u64 {
+        // SAFETY: reads numbers.
+        self.call(b"fake_pending", |pending: unsafe extern "C" fn() -> u64| unsafe { pending() })
+    }
+
     fn limit_memory(&self, bytes: u64) {
         // SAFETY: sets a number.
         self.call(b"fake_memory", |set: unsafe extern "C" fn(u64)| unsafe { set(bytes) });
@@ -105,6 +112,7 @@ fn on_the_stand_in(folder: &Path) {
     every_step_agrees_with_the_hosts(folder);
     what_fails_at_the_start_says_so_and_leaves_nothing_behind(&stand_in);
     what_fails_in_a_batch_fails_as_its_status_says_and_leaves_nothing_behind(&stand_in);
+    what_was_sent_of_a_pass_that_failed_is_over_before_its_slot_is_filled_again(&stand_in);
     little_memory_gives_a_small_budget_and_too_little_a_refusal(&stand_in);
 }
 
@@ -254,6 +262,20 @@ fn expect_as_the_status_says(right: &[Output], runs: &[Vec<Output>], is_lost: bo
     let last = runs.last().unwrap();
     let as_before = if is_lost { vec![Output::Lost; right.len()] } else { right.to_vec() };
     assert_eq!(*last, as_before, "{told}");
+}
+
+fn what_was_sent_of_a_pass_that_failed_is_over_before_its_slot_is_filled_again(stand_in: &StandIn) {
+    let checkpoint = Checkpoint::golden("deberta-v3-like");
+    let batch = short_batch(&checkpoint);
+    let packed = pack(&[&batch[1], &batch[0]], Ask::Logits, false);
+    stand_in.reset();
+    let mut device = CudaDevice::start(0, &checkpoint.config, &checkpoint.weights).unwrap().device;
+    device.submit(&packed).unwrap();
+    assert!(stand_in.pending() > 0, "it is not waited for what goes well");
+    stand_in.fault("cuEventRecord", 0, INVALID);
+    device.submit(&packed).unwrap_err();
+    assert_eq!(stand_in.pending(), 0);
+    device.collect().unwrap();
 }
 
 fn little_memory_gives_a_small_budget_and_too_little_a_refusal(stand_in: &StandIn) {
