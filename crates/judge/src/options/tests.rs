@@ -109,4 +109,6 @@ fn no_printed_form_of_the_options_holds_the_key() {
     let options = JudgeOptions { api_key: Secret::new("sk-canary"), ..good() };
     let json = serde_json::to_string(&options).unwrap();
     assert!(!json.contains("sk-canary") && !format!("{options:?}").contains("sk-canary"));
+    let judge = crate::Judge::new(options).unwrap();
+    assert!(!format!("{judge:?}").contains("sk-canary"), "nor does what sends it");
 }
