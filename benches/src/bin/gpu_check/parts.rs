@@ -4,6 +4,7 @@ use super::models::{SIZES, Size, mixed_lengths, pairs};
 use super::roofline::{flops, rate};
 use anyhow::{Context as _, anyhow, bail};
 use benches::read_pairs;
+use groundline_inference::cpu::Output;
 use groundline_inference::cuda::check::{Subject, compare_steps, gelu_form, time_steps};
 use groundline_inference::cuda::{CudaEncoder, DeviceInfo, HALF_TOLERANCE, HostKernels};
 use groundline_inference::{DeviceChoice, Encoded, Engine as _, LoadOptions, Model};
