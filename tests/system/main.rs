@@ -8,6 +8,7 @@ mod broker;
 mod check;
 mod clock;
 mod cluster;
+mod ensemble;
 mod faults;
 mod jsonl;
 mod judge;

@@ -11,7 +11,7 @@ use crate::{
     args::RoleArgs,
     roles::{self, Role},
 };
-use crate::{config_command, judge_command, methods_command, models_command};
+use crate::{config_command, ensemble_command, judge_command, methods_command, models_command};
 use clap::Parser;
 use groundline::{ColorMode, Config, ConfigLayers, DeviceChoice};
 use groundline_types::{Code, Problem};
@@ -86,6 +86,11 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8, Failure> {
         }
         Command::Judge(command) => {
             judge_command::run(&command, &layers.load()?, &mut Sink::stdout())?;
+            Ok(EXIT_OK)
+        }
+        Command::Ensemble(args) => {
+            let config = layers.load()?;
+            ensemble_command::run(args.command, &config, &mut |message| console.tell(message))?;
             Ok(EXIT_OK)
         }
         Command::Models(args) => models_command::run(args, layers, &mut Sink::stdout()),

@@ -3,10 +3,12 @@
 mod check;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod ensemble;
 
 pub(crate) use check::CheckArgs;
 #[cfg(feature = "cluster")]
 pub(crate) use cluster::{DeadCommand, DoctorArgs, KeysCommand, RoleArgs};
+pub(crate) use ensemble::{EnsembleArgs, EnsembleCommand, LabelledArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use groundline::ColorMode;
@@ -89,6 +91,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    Ensemble(EnsembleArgs),
     /// Print every option with its default, or check a configuration file
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -7,6 +7,7 @@ mod args;
 mod check;
 mod config_command;
 mod console;
+mod ensemble_command;
 mod failure;
 mod input;
 mod interrupt;

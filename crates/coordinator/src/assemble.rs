@@ -7,7 +7,7 @@ use groundline_types::{
     CheckResult, Code, ModelFacts, ModelResult, Note, Outcome, PreparedCheck, Reason, Report, SCHEMA,
     SentenceStatus, Timings, Usage, Verdict, VerdictReason,
 };
-use groundline_verdict::{Decision, decide_staged, decides};
+use groundline_verdict::{Decision, Roles, decide_staged, decides, ensemble};
 
 /// What a result holds besides its verdict.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(crate) fn assemble(
     let mut notes = context.notes;
     notes.extend(stage_notes);
     notes.extend(decision.notes);
-    let result = CheckResult {
+    let mut result = CheckResult {
         id: context.id,
         schema: SCHEMA.to_owned(),
         status: decision.status,
@@ -67,7 +67,9 @@ pub(crate) fn assemble(
         usage: context.usage,
         timings: context.timings,
         matrix: decision.matrix,
+        ensemble: None,
     };
+    ensemble::apply(&options.ensemble, &mut result, &not_combined(check, &reports, &roles));
     #[cfg(test)]
     let result = match result.coverage {
         Some(_) if crate::simulation::is_planted(crate::simulation::Bug::ClaimCoverage) => {
@@ -78,6 +80,16 @@ pub(crate) fn assemble(
     let source_text =
         |id: &str| check.sources.iter().find(|source| &*source.id == id).map(|source| &*source.text);
     result.with_offsets(check.request.offsets.unwrap_or_default(), &check.request.response, source_text)
+}
+
+/// Methods that an ensemble must not hear: those that only a sample of checks has, and those that did not score all that they should.
+fn not_combined(check: &PreparedCheck, reports: &[Report], roles: &Roles) -> Vec<&'static str> {
+    let failed_one = |report: &&Report| {
+        let mut findings = check.claims.iter().zip(&report.claims);
+        findings.any(|(claim, finding)| claim.kind.is_checkable() && matches!(finding, Outcome::Failed(_)))
+    };
+    let partly = reports.iter().filter(failed_one).map(|report| report.method);
+    roles.advisory.iter().copied().chain(partly).collect()
 }
 
 /// Takes back what a model that reads one language said of sentences against a source in another: only support stands. Not to be

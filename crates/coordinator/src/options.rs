@@ -3,6 +3,7 @@
 use groundline_detectors::DetectorOptions;
 use groundline_types::{CascadePolicy, Limits};
 use groundline_verdict::VerdictPolicy;
+use groundline_verdict::ensemble::EnsembleUse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ pub struct CoordinatorOptions {
     pub detectors: DetectorOptions,
     /// How reports become verdicts.
     pub verdict: VerdictPolicy,
+    /// The weights by which methods' numbers become one.
+    pub ensemble: EnsembleUse,
     /// Policies that requests may name.
     pub policies: BTreeMap<String, CascadePolicy>,
     /// What a request may hold.
@@ -52,6 +55,7 @@ impl Default for CoordinatorOptions {
         Self {
             detectors: DetectorOptions::default(),
             verdict: VerdictPolicy::default(),
+            ensemble: EnsembleUse::default(),
             policies: BTreeMap::new(),
             limits: Limits::default(),
             cache_bytes: 64 << 20,

@@ -5,6 +5,7 @@ mod stream;
 pub use stream::StreamEvents;
 
 use crate::any_bus::AnyBus;
+use crate::ensemble::{ensemble_named, ensemble_of};
 use crate::fingerprint::config_hash;
 use crate::judge::judge_of;
 #[cfg(feature = "cluster")]
@@ -23,6 +24,7 @@ use groundline_judge::Judge;
 #[cfg(feature = "cluster")]
 use groundline_types::Code;
 use groundline_types::{CheckRequest, CheckResult, ModelFacts, Problem};
+use groundline_verdict::ensemble::EnsembleUse;
 use groundline_worker::Worker;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +53,7 @@ struct Inner {
     engine_name: String,
     config: Config,
     config_hash: String,
+    ensemble: EnsembleUse,
     workers: Workers,
     judge: Option<Judge>,
     parts: OnceCell<Parts>,
@@ -91,17 +94,26 @@ impl Checker {
     /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG); errors of [`load_engine`].
     pub fn embedded(config: Config) -> Result<Self, Problem> {
         config.validate()?;
-        Self::with_engine(load_engine(&config)?, config)
+        let engine = load_engine(&config)?;
+        let ensemble = ensemble_of(&config, engine.facts())?;
+        Self::on_engine(engine, config, ensemble)
     }
 
-    /// A checker on any engine, for tests and for engines of one's own. The section `model` of `config` is not used.
+    /// A checker on any engine, for tests and for engines of one's own. The section `model` of `config` is not used, so that an ensemble
+    /// is used only where `ensemble.profile` names its file.
     ///
     /// # Errors
-    /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG).
+    /// [`Code::INVALID_CONFIG`](groundline_types::Code::INVALID_CONFIG);
+    /// [`Code::ENSEMBLE_PROFILE`](groundline_types::Code::ENSEMBLE_PROFILE).
     pub fn with_engine(engine: Arc<dyn Engine>, config: Config) -> Result<Self, Problem> {
         config.validate()?;
+        let ensemble = ensemble_named(&config, engine.facts())?;
+        Self::on_engine(engine, config, ensemble)
+    }
+
+    fn on_engine(engine: Arc<dyn Engine>, config: Config, ensemble: EnsembleUse) -> Result<Self, Problem> {
         let (facts, name) = (engine.facts().clone(), engine.name().to_owned());
-        Self::assemble(facts, name, Workers::Here(engine), config)
+        Self::assemble(facts, name, Workers::Here(engine), config, ensemble)
     }
 
     /// A checker whose work is done by the workers of a cluster. It reads the model folder that `config` names for its tokenizer
@@ -117,8 +129,9 @@ impl Checker {
         let for_model = config.clone();
         let facts = run_blocking(TaskKind::LoadModel, move || read_model_facts(&for_model)).await;
         let facts = facts.ok_or_else(|| Problem::new(Code::INTERNAL, "reading the model panicked"))??;
+        let ensemble = ensemble_of(&config, &facts)?;
         let bus = NatsBus::connect(config.nats.clone()).await?;
-        Self::assemble(facts, CLUSTER_ENGINE.to_owned(), Workers::Cluster(bus), config)
+        Self::assemble(facts, CLUSTER_ENGINE.to_owned(), Workers::Cluster(bus), config, ensemble)
     }
 
     /// The broker, where the work is done by a cluster.
@@ -135,10 +148,12 @@ impl Checker {
         engine_name: String,
         workers: Workers,
         config: Config,
+        ensemble: EnsembleUse,
     ) -> Result<Self, Problem> {
-        let config_hash = config_hash(&config, &facts)?;
+        let config_hash = config_hash(&config, &facts, &ensemble)?;
         let judge = judge_of(&config)?;
-        let inner = Inner { facts, engine_name, config, config_hash, workers, judge, parts: OnceCell::new() };
+        let parts = OnceCell::new();
+        let inner = Inner { facts, engine_name, config, config_hash, ensemble, workers, judge, parts };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -311,7 +326,8 @@ impl Inner {
     }
 
     async fn start_coordinator<B: JobBus>(&self, bus: B) -> Result<Coordinator, Problem> {
-        let options = self.config.coordinator_options(&self.config_hash, &self.engine_name);
+        let mut options = self.config.coordinator_options(&self.config_hash, &self.engine_name);
+        options.ensemble = self.ensemble.clone();
         Coordinator::start_with_judge(bus, self.facts.clone(), options, self.judge.clone()).await
     }
 }

@@ -30,6 +30,7 @@ use groundline_judge::JudgeOptions;
 use groundline_telemetry::TelemetryOptions;
 use groundline_types::{CascadePolicy, Code, OffsetUnit, Problem};
 use groundline_verdict::VerdictPolicy;
+use groundline_verdict::ensemble::EnsembleUse;
 use groundline_verdict::reward::RewardProfile;
 use groundline_worker::WorkerOptions;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,8 @@ pub struct Config {
     pub detectors: DetectorOptions,
     /// How reports become verdicts.
     pub verdict: VerdictPolicy,
+    /// How methods' numbers become one.
+    pub ensemble: EnsembleConfig,
     /// Policies that requests may name: sections `[policies.NAME]`.
     pub policies: BTreeMap<String, CascadePolicy>,
     /// How results become rewards.
@@ -141,6 +144,25 @@ impl EngineConfig {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             threads => threads,
         }
+    }
+}
+
+/// How methods' numbers become one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EnsembleConfig {
+    /// Where the weights are: [`PROFILE_AUTO`], [`PROFILE_OFF`] or a file.
+    pub profile: String,
+}
+
+/// The weights in the model's folder, where there are some.
+pub const PROFILE_AUTO: &str = "auto";
+/// No ensemble.
+pub const PROFILE_OFF: &str = "off";
+
+impl Default for EnsembleConfig {
+    fn default() -> Self {
+        Self { profile: PROFILE_AUTO.to_owned() }
     }
 }
 
@@ -305,6 +327,7 @@ impl Config {
         CoordinatorOptions {
             detectors: self.detectors.clone(),
             verdict: self.verdict.clone(),
+            ensemble: EnsembleUse::Off,
             policies: self.policies.clone(),
             limits: self.limits.request(),
             cache_bytes: self.cache.bytes,
@@ -331,6 +354,9 @@ impl Config {
         let refuse = |message: String| Err(Problem::new(Code::INVALID_CONFIG, message));
         if self.model.name.trim().is_empty() {
             return refuse("model.name is empty; give a name or a folder".to_owned());
+        }
+        if self.ensemble.profile.trim().is_empty() {
+            return refuse("ensemble.profile is empty; give auto, off or a file".to_owned());
         }
         if self.output.evidence > MAX_EVIDENCE {
             return refuse(format!(

@@ -2,14 +2,19 @@
 
 use crate::Config;
 use groundline_types::{Code, ModelFacts, Problem};
+use groundline_verdict::ensemble::EnsembleUse;
 
 /// Hexadecimal digits of a configuration's hash.
 const DIGITS: usize = 16;
 
 /// The hash that results carry as `config_hash`: equal hashes and equal requests give equal results. It covers the model's
-/// revision and labels, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`, and
-/// where there is a judge, which one and how it is asked; not how results are computed or shown.
-pub(crate) fn config_hash(config: &Config, facts: &ModelFacts) -> Result<String, Problem> {
+/// revision and labels, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`, the weights of the ensemble
+/// where there is one, and where there is a judge, which one and how it is asked; not how results are computed or shown.
+pub(crate) fn config_hash(
+    config: &Config,
+    facts: &ModelFacts,
+    ensemble: &EnsembleUse,
+) -> Result<String, Problem> {
     let internal = |error: serde_json::Error| {
         Problem::new(Code::INTERNAL, format!("cannot hash the configuration: {error}"))
     };
@@ -35,6 +40,9 @@ pub(crate) fn config_hash(config: &Config, facts: &ModelFacts) -> Result<String,
         let manner = (&judge.verdict, &judge.selfcheck, &judge.sampling, judge.max_input_bytes);
         field("judge", &serde_json::to_vec(&(place, manner)).map_err(internal)?);
     }
+    if let EnsembleUse::On(ensemble) = ensemble {
+        field("ensemble", &serde_json::to_vec(ensemble.profile()).map_err(internal)?);
+    }
     field("limits", &serde_json::to_vec(&config.limits).map_err(internal)?);
     Ok(hasher.finalize().to_hex().chars().take(DIGITS).collect())
 }
@@ -48,7 +56,7 @@ mod tests {
     #[test]
     fn the_hash_follows_what_changes_results_and_nothing_else() {
         let engine = ToyEngine::new(ToyHooks::default());
-        let hash = |config: &Config| config_hash(config, engine.facts()).unwrap();
+        let hash = |config: &Config| config_hash(config, engine.facts(), &EnsembleUse::Off).unwrap();
         let (mut config, base) = (Config::default(), hash(&Config::default()));
         assert_eq!(base.len(), DIGITS);
         config.engine.threads = 7;
@@ -58,6 +66,6 @@ mod tests {
         config.verdict.support_threshold = 0.6;
         assert_ne!(hash(&config), base);
         let other = ToyEngine::new(ToyHooks::default()).with_facts(|facts| facts.window_tokens += 1);
-        assert_ne!(config_hash(&Config::default(), other.facts()).unwrap(), base);
+        assert_ne!(config_hash(&Config::default(), other.facts(), &EnsembleUse::Off).unwrap(), base);
     }
 }

@@ -47,6 +47,7 @@ mod config;
 mod dead_letters;
 #[cfg(feature = "cluster")]
 mod doctor;
+mod ensemble;
 mod fingerprint;
 mod judge;
 mod models;
@@ -57,15 +58,17 @@ mod worker_node;
 pub use async_checks::{AsyncChecks, AsyncRunner, AsyncStatus};
 pub use checker::{Checker, StreamEvents};
 pub use config::{
-    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, GatewayAdmissionConfig,
-    GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig, GatewayTlsConfig, IsaChoice,
-    LearnedModelConfig, LimitsConfig, MAX_THREADS, MODEL_OPTIONS, ModelConfig, OPTIONS, OptionInfo,
-    OutputConfig, POLICY_OPTIONS, SECTIONS, UNSET_OPTIONS, WorkerConfig, default_toml,
+    CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, EnsembleConfig,
+    GatewayAdmissionConfig, GatewayConfig, GatewayHttpConfig, GatewayJwtConfig, GatewayRewardConfig,
+    GatewayTlsConfig, IsaChoice, LearnedModelConfig, LimitsConfig, MAX_THREADS, MODEL_OPTIONS, ModelConfig,
+    OPTIONS, OptionInfo, OutputConfig, POLICY_OPTIONS, PROFILE_AUTO, PROFILE_OFF, SECTIONS, UNSET_OPTIONS,
+    WorkerConfig, default_toml,
 };
 #[cfg(feature = "cluster")]
 pub use dead_letters::{DeadLetter, DeadLetters};
 #[cfg(feature = "cluster")]
 pub use doctor::{Finding, Health, diagnose};
+pub use ensemble::{EnsembleScene, ensemble_scene};
 pub use groundline_actors::{ComponentHealth, Condition};
 pub use groundline_bus::{NatsOptions, NatsStorage, Secret};
 pub use groundline_coordinator::{
@@ -84,6 +87,7 @@ pub use groundline_types::{
     PolicyChoice, Problem, SentenceResult, Source, Status, StopAt, StreamRequest, Verdict,
 };
 pub use groundline_verdict::VerdictPolicy;
+pub use groundline_verdict::ensemble::Ensemble;
 pub use groundline_verdict::reward::{
     self, Reward, RewardComponents, RewardProfile, RewardShape, RewardStatus, SentenceReward,
 };

@@ -7,7 +7,6 @@ mod verify;
 
 pub use describe::{ModelDetails, describe_model};
 pub use find::{FoundModel, find_model, list_models, model_folders};
-#[cfg(feature = "cluster")]
 pub(crate) use load::read_model_facts;
 pub use load::{load_engine, load_model};
 pub use verify::{Verification, verify_model};

@@ -33,7 +33,7 @@ pub use backend::{DeviceChoice, find_gpus};
 pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
 pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};
-pub use model_set::{ModelSet, facts_of_set};
+pub use model_set::{ModelSet, facts_of_set, revision_of_set};
 pub use tensor::{Dtype, Tensor};
 pub use tokenizer::{PairTokenizer, TokenizerShape};
 pub use verify::{Comparison, VERIFY_TOLERANCE, VerifyReport};

@@ -40,15 +40,10 @@ pub fn facts_of_set(primary: ModelFacts, learned: &[(Preset, ModelFacts)]) -> Mo
     if learned.is_empty() {
         return primary;
     }
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(primary.id.revision.as_bytes());
-    for (preset, facts) in learned {
-        hasher.update(preset.name().as_bytes());
-        hasher.update(&[0]);
-        hasher.update(facts.id.revision.as_bytes());
-    }
+    let revisions = learned.iter().map(|(preset, facts)| (*preset, facts.id.revision.as_str()));
+    let revision = revision_of_set(&primary.id.revision, revisions);
     let mut facts = primary;
-    facts.id.revision = hasher.finalize().to_hex()[..16].to_owned();
+    facts.id.revision = revision;
     let of = |(preset, facts): &(Preset, ModelFacts)| LearnedFacts {
         preset: *preset,
         id: facts.id.clone(),
@@ -58,6 +53,22 @@ pub fn facts_of_set(primary: ModelFacts, learned: &[(Preset, ModelFacts)]) -> Mo
     };
     facts.learned = learned.iter().map(of).collect();
     facts
+}
+
+/// The revision of a set whose model and learned detectors, in the order of their presets, have these.
+pub fn revision_of_set<'a>(primary: &str, learned: impl IntoIterator<Item = (Preset, &'a str)>) -> String {
+    let mut learned = learned.into_iter().peekable();
+    if learned.peek().is_none() {
+        return primary.to_owned();
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(primary.as_bytes());
+    for (preset, revision) in learned {
+        hasher.update(preset.name().as_bytes());
+        hasher.update(&[0]);
+        hasher.update(revision.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 impl Engine for ModelSet {

@@ -55,6 +55,8 @@ codes! {
     POLICY_STAGE = "GL1016";
     /// A method that compares with samples was given none, or samples that say little.
     WEAK_SAMPLES = "GL1017";
+    /// The ensemble gives no number: none of its methods scored every sentence.
+    ENSEMBLE_SILENT = "GL1018";
     /// A bug: a part failed that should not fail.
     INTERNAL = "GL2001";
     /// The deadline passed before every claim was checked.
@@ -103,6 +105,8 @@ codes! {
     DEVICE_UNAVAILABLE = "GL4011";
     /// The device has not enough memory for the model, or for one sequence.
     DEVICE_MEMORY = "GL4012";
+    /// An ensemble's profile is malformed, of a later version, or was fitted to another model or to other settings.
+    ENSEMBLE_PROFILE = "GL4013";
     /// The options of the judge are invalid.
     JUDGE_OPTIONS = "GL5001";
     /// The judge's backend rejects the request: its credentials, its model name or its parameters.

@@ -12,6 +12,7 @@
 mod claim;
 mod code;
 mod derived;
+mod ensemble;
 mod evidence;
 mod labels;
 mod limits;
@@ -30,6 +31,7 @@ mod work;
 pub use claim::{AtomicFact, Claim, ClaimKind, HighStakesTag};
 pub use code::{Code, Problem};
 pub use derived::Derived;
+pub use ensemble::{EnsembleInput, EnsembleResult};
 pub use evidence::{EvidenceSentence, EvidenceWindow, PreparedCheck, PreparedSource};
 pub use labels::{LabelError, NliLabels, NliProbabilities};
 pub use limits::Limits;

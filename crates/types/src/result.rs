@@ -1,6 +1,8 @@
 //! What is answered. Schema `groundline.check/1`: fields may be added, these stay.
 
-use crate::{Code, HighStakesTag, OffsetUnit, Polarity, Probability, Span, Verdict, VerdictReason};
+use crate::{
+    Code, EnsembleResult, HighStakesTag, OffsetUnit, Polarity, Probability, Span, Verdict, VerdictReason,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,6 +48,9 @@ pub struct CheckResult {
     /// The SummaC matrix, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix: Option<MatrixResult>,
+    /// What makes up `scores.ensemble`, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ensemble: Option<EnsembleResult>,
 }
 
 /// The probabilities of every (source sentence, response sentence) pair.
@@ -124,7 +129,8 @@ pub struct Scores {
     pub summac_zs: Option<f64>,
     /// SummaC-Conv as published, 0 to 1.
     pub summac_conv: Option<Probability>,
-    /// One calibrated probability from all methods; null without a profile.
+    /// One calibrated probability from all methods; null without a profile for the model, and where none of its methods gave a
+    /// number.
     pub ensemble: Option<Probability>,
 }
 

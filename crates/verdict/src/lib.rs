@@ -6,12 +6,15 @@
 //!
 //! [`reward::reward`] turns a result into one number for training.
 //!
+//! [`ensemble`] combines several methods' numbers for the response into one calibrated probability.
+//!
 //! Invariant of absence: this crate does not know where reports come from. It depends on `types` alone of this project.
 
 #![forbid(unsafe_code)]
 
 mod aggregate;
 mod decide;
+pub mod ensemble;
 mod matrix;
 mod notes;
 mod policy;

@@ -101,6 +101,7 @@ pub(crate) fn render_result(result: &CheckResult, layout: &Layout) -> String {
         out.push_str(&matrix::render(matrix, &result.sentences, layout));
         out.push_str(&summac_line(result));
     }
+    render_ensemble(&mut out, result, layout);
     render_notes(&mut out, result, layout);
     out.push_str("  ");
     out.push_str(&Totals::of(result).line(layout.palette, result.timings.total_ms / 1000.0));
@@ -120,6 +121,33 @@ fn own_numbers(result: &CheckResult, index: usize) -> Option<String> {
     };
     let shown: Vec<String> = result.methods.iter().filter_map(of_method).collect();
     (!shown.is_empty()).then(|| shown.join(", "))
+}
+
+/// `ensemble 0.87: baseline +0.12, mean 0.98 adds +1.21, …`: in log-odds, the largest contribution first.
+fn render_ensemble(out: &mut String, result: &CheckResult, layout: &Layout) {
+    let (Some(probability), Some(ensemble)) = (result.scores.ensemble, &result.ensemble) else { return };
+    let mut parts: Vec<(f64, String)> = Vec::new();
+    let mut silent = Vec::new();
+    for input in &ensemble.inputs {
+        let name = one_line(&input.name);
+        match (input.value, input.contribution) {
+            (Some(value), Some(contribution)) => {
+                parts.push((contribution, format!("{name} {value:.2} adds {contribution:+.2}")));
+            }
+            _ => silent.push(name),
+        }
+    }
+    parts.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+    let start = format!("ensemble {:.2}, in log-odds: baseline {:+.2}", probability.get(), ensemble.baseline);
+    let said = std::iter::once(start).chain(parts.into_iter().map(|(_, part)| part));
+    let mut text = said.collect::<Vec<_>>().join(", ");
+    if !silent.is_empty() {
+        push(&mut text, format_args!("; without {}", silent.join(", ")));
+    }
+    for (index, line) in wrap(&text, layout.columns.saturating_sub(4)).iter().enumerate() {
+        let indent = if index == 0 { "  " } else { "    " };
+        push(out, format_args!("{indent}{}\n", layout.palette.dim(line)));
+    }
 }
 
 fn header(result: &CheckResult, palette: Palette) -> String {

@@ -47,7 +47,6 @@ pub fn load_engine(config: &Config) -> Result<Arc<dyn Engine>, Problem> {
 }
 
 /// Reads what planning needs of the model that `config` names, without its engine; errors as [`load_model`].
-#[cfg(feature = "cluster")]
 pub(crate) fn read_model_facts(config: &Config) -> Result<groundline_types::ModelFacts, Problem> {
     use groundline_inference::{facts_of_set, read_facts};
     let model = read_facts(&find_model(config)?, &load_options(config))?;

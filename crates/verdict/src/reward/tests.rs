@@ -52,6 +52,7 @@ fn result(sentences: Vec<SentenceResult>) -> CheckResult {
         usage: Usage::default(),
         timings: Timings::default(),
         matrix: None,
+        ensemble: None,
     }
 }
 

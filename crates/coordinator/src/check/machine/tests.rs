@@ -39,6 +39,7 @@ fn result() -> CheckResult {
         usage: Usage::default(),
         timings: Timings::default(),
         matrix: None,
+        ensemble: None,
     }
 }
 

@@ -133,6 +133,9 @@ fn result() -> Value {
         "sentences": [sentence], "methods": { "summac": method }, "notes": [note],
         "usage": { "pairs": 1, "embeddings": 2, "cache_hits": 3, "judge_tokens": 4 },
         "timings": { "prepare_ms": 0.5, "score_ms": 1.5, "total_ms": 2.5 },
+        "ensemble": { "profile": "p", "baseline": -0.5, "log_odds": 0.25, "inputs": [
+            { "name": "min", "method": "entailment", "value": 0.5, "contribution": 0.75 },
+            { "name": "summac", "method": "summac", "value": null, "contribution": null }] },
     })
 }
 

@@ -188,6 +188,45 @@ pub struct CheckResult {
     /// The SummaC matrix, where it was asked for.
     #[prost(message, optional, tag = "17")]
     pub matrix: ::core::option::Option<Matrix>,
+    /// What makes up `scores.ensemble`, where there is one.
+    #[prost(message, optional, tag = "18")]
+    pub ensemble: ::core::option::Option<Ensemble>,
+}
+/// What makes up `scores.ensemble`: log-odds that add up.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Ensemble {
+    /// Name of the profile that holds the weights.
+    #[prost(string, tag = "1")]
+    pub profile: ::prost::alloc::string::String,
+    /// Log-odds of support before any input speaks.
+    #[prost(double, tag = "2")]
+    pub baseline: f64,
+    /// The baseline and all contributions.
+    #[prost(double, tag = "3")]
+    pub log_odds: f64,
+    /// Every input of the profile whose group spoke.
+    #[prost(message, repeated, tag = "4")]
+    pub inputs: ::prost::alloc::vec::Vec<EnsembleInput>,
+}
+/// One input of an ensemble.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EnsembleInput {
+    /// Its name, such as `mean`.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The method that it comes from.
+    #[prost(string, tag = "2")]
+    pub method: ::prost::alloc::string::String,
+    /// The method's number; absent where it gave none.
+    #[prost(double, optional, tag = "3")]
+    pub value: ::core::option::Option<f64>,
+    /// What it adds to the log-odds: above 0 speaks for support.
+    #[prost(double, optional, tag = "4")]
+    pub contribution: ::core::option::Option<f64>,
 }
 /// Numbers for the whole response.
 #[derive(serde::Serialize, serde::Deserialize)]
