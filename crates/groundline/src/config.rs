@@ -155,14 +155,15 @@ pub struct EnsembleConfig {
     pub profile: String,
 }
 
-/// The weights in the model's folder, where there are some.
+/// The weights in the model's folder, where there are some. Not the default: `docs/ensemble.md` has the comparison with the best single
+/// number that decides it.
 pub const PROFILE_AUTO: &str = "auto";
 /// No ensemble.
 pub const PROFILE_OFF: &str = "off";
 
 impl Default for EnsembleConfig {
     fn default() -> Self {
-        Self { profile: PROFILE_AUTO.to_owned() }
+        Self { profile: PROFILE_OFF.to_owned() }
     }
 }
 

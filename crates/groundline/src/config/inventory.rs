@@ -101,7 +101,7 @@ options! {
     "verdict.actions.partial": "accept, retrieve_more, review or block", "what to do where all that was scored is supported, but not all was scored. What is unchecked never passes by itself";
     "verdict.actions.disagreement": "accept, retrieve_more, review or block", "what to do where everything is supported, but methods disagree strongly";
     "verdict.actions.supported": "accept, retrieve_more, review or block", "what to do where everything was scored and is supported";
-    "ensemble.profile": "auto, off or a file", "the weights. `auto` takes ensemble.json from the model's folder, where there is one: weights belong to the model that they were fitted to, and are refused for any other";
+    "ensemble.profile": "auto, off or a file", "the weights. `auto` takes ensemble.json from the model's folder, where there is one; weights are refused for any other model than theirs. Off until the ensemble is shown to be no worse than the best single number";
     "reward.profile": "ternary or binary_contradiction", "the formula of a request that names none. `ternary` also tells what is supported from what nobody can verify";
     "reward.not_mentioned_reward": "reward, -1 to 0", "what a sentence counts that the sources do not mention, in `ternary`. Half as bad as a contradiction: it may be true";
     "judge.base_url": "address, empty = no judge", "where the API is, up to and without /chat/completions, such as http://127.0.0.1:8000/v1. Empty, because asking others costs money and shows them texts";

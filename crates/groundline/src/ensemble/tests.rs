@@ -56,6 +56,7 @@ fn beside_a_model_an_unusable_profile_is_told_of_and_off_stays_off() {
     std::fs::write(folder.path().join("config.json"), "{}").unwrap();
     let mut config = Config::default();
     config.model.name = folder.path().display().to_string();
+    config.ensemble.profile = PROFILE_AUTO.to_owned();
     assert_eq!(ensemble_of(&config, engine.facts()), Ok(EnsembleUse::Off));
     std::fs::write(folder.path().join(PROFILE_FILE), r#"{"schema": "groundline.ensemble/9"}"#).unwrap();
     let EnsembleUse::Refused(problem) = ensemble_of(&config, engine.facts()).unwrap() else { panic!("used") };
@@ -64,4 +65,14 @@ fn beside_a_model_an_unusable_profile_is_told_of_and_off_stays_off() {
     assert!(matches!(ensemble_of(&config, engine.facts()), Ok(EnsembleUse::On(_))));
     config.ensemble.profile = PROFILE_OFF.to_owned();
     assert_eq!(ensemble_of(&config, engine.facts()), Ok(EnsembleUse::Off));
+}
+
+#[test]
+fn the_weights_that_ship_fit_the_model_that_ships() {
+    let mut config = Config::default();
+    config.ensemble.profile = PROFILE_AUTO.to_owned();
+    let facts = read_model_facts(&config).unwrap();
+    let used = ensemble_of(&config, &facts).unwrap();
+    assert!(matches!(used, EnsembleUse::On(_)), "{used:?}");
+    assert_eq!(ensemble_of(&Config::default(), &facts), Ok(EnsembleUse::Off), "off by default");
 }
