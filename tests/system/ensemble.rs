@@ -97,7 +97,7 @@ fn weights_of_another_model_are_refused_and_never_used() {
     let foreign = write(dir.path(), "foreign.json", &profile.to_string());
     let refused = check_curie(&configuration(dir.path(), "foreign.toml", &foreign), &["--json"]);
     assert_eq!(refused.status, 2, "{refused:?}");
-    assert!(refused.stderr.contains("GL4013") && refused.stderr.contains("0123456789abcdef"), "{refused:?}");
+    assert!(refused.stderr.contains("GL4014") && refused.stderr.contains("0123456789abcdef"), "{refused:?}");
     assert!(refused.stdout.is_empty(), "{refused:?}");
 }
 
@@ -126,7 +126,7 @@ fn a_foreign_profile_beside_the_model_is_told_of_and_the_rest_stands() {
     let result = check();
     assert_eq!(result["scores"]["ensemble"], Value::Null);
     let notes = result["notes"].as_array().unwrap();
-    assert!(notes.iter().any(|note| note["code"] == "GL4013"), "{result}");
+    assert!(notes.iter().any(|note| note["code"] == "GL4014"), "{result}");
     assert_eq!(result["verdict"], "contradicted");
 }
 
@@ -139,5 +139,5 @@ fn results_of_other_settings_are_not_fitted_to() {
     let steps = ["ensemble", "fit", "--requests", &requests, "--results", &results, "--config", &other];
     let refused = run(&steps);
     assert_eq!(refused.status, 2, "{refused:?}");
-    assert!(refused.stderr.contains("GL4013") && refused.stderr.contains("other settings"), "{refused:?}");
+    assert!(refused.stderr.contains("GL4014") && refused.stderr.contains("other settings"), "{refused:?}");
 }

@@ -133,7 +133,7 @@ impl Contender {
 fn logits(score: Result<Score, Problem>) -> anyhow::Result<Arc<[f32]>> {
     match score.map_err(failed)? {
         Score::Logits(logits) => Ok(logits),
-        Score::Embedding(_) => bail!("the engine answered a pair with an embedding"),
+        Score::Embedding(_) | Score::Similarity(_) => bail!("the engine answered a pair with no logits"),
     }
 }
 

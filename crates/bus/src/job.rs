@@ -134,6 +134,13 @@ pub enum JobItem {
         /// Index of the text.
         text: u16,
     },
+    /// Match the tokens of two texts.
+    Similarity {
+        /// Index of the candidate.
+        candidate: u16,
+        /// Index of the reference.
+        reference: u16,
+    },
 }
 
 impl JobTexts {
@@ -151,6 +158,10 @@ impl JobTexts {
                     head: *head,
                 },
                 Work::Embed { text } => JobItem::Embed { text: this.index_of(text) },
+                Work::Similarity { candidate, reference } => JobItem::Similarity {
+                    candidate: this.index_of(candidate),
+                    reference: this.index_of(reference),
+                },
             };
             this.items.push(item);
         }
@@ -173,6 +184,7 @@ impl JobTexts {
         let are_known = items.iter().all(|item| match *item {
             JobItem::Pair { premise, hypothesis, .. } => is_known(premise) && is_known(hypothesis),
             JobItem::Embed { text } => is_known(text),
+            JobItem::Similarity { candidate, reference } => is_known(candidate) && is_known(reference),
         });
         let fits = items.len() <= MAX_JOB_ITEMS && texts.len() <= 2 * MAX_JOB_ITEMS;
         (are_known && fits).then_some(Self { texts, items })
@@ -206,6 +218,9 @@ impl JobTexts {
                 Work::Pair { premise: text(premise), hypothesis: text(hypothesis), head }
             }
             JobItem::Embed { text: index } => Work::Embed { text: text(index) },
+            JobItem::Similarity { candidate, reference } => {
+                Work::Similarity { candidate: text(candidate), reference: text(reference) }
+            }
         })
     }
 

@@ -11,7 +11,7 @@ pub(crate) use cluster::{DeadCommand, DoctorArgs, KeysCommand, RoleArgs};
 pub(crate) use ensemble::{EnsembleArgs, EnsembleCommand, LabelledArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use groundline::ColorMode;
+use groundline::{BaselineOptions, ColorMode};
 use std::path::PathBuf;
 
 /// Check what a language model says against its sources.
@@ -175,6 +175,27 @@ pub(crate) enum ModelsCommand {
         /// Label names in logit order, where the checkpoint's own say nothing
         #[arg(long, value_name = "NAMES", value_delimiter = ',')]
         labels: Vec<String>,
+    },
+    /// Measure the similarity of unrelated sentences with a model, which selfcheck_bertscore is rescaled by, and write it into its folder
+    #[command(after_help = "\
+Example:
+  groundline models baseline path/to/model passages.txt
+
+The file has a passage on each line; one that ends in .jsonl has a JSON string, or an object with a \"text\", on each line.
+Pairs are drawn from different lines. The processor computes.")]
+    Baseline {
+        /// A name as listed, or a folder
+        #[arg(value_name = "NAME|DIR")]
+        model: String,
+        /// The passages
+        #[arg(value_name = "FILE")]
+        texts: PathBuf,
+        /// Pairs of sentences to draw
+        #[arg(long, value_name = "N", default_value_t = BaselineOptions::default().pairs)]
+        pairs: usize,
+        /// What the draw begins with
+        #[arg(long, value_name = "N", default_value_t = BaselineOptions::default().seed)]
+        seed: u64,
     },
     /// Turn a checkpoint of pickled weights (.bin, .pt, .ckpt) into a folder with safetensors; needs python3 and no package
     #[command(after_help = "\

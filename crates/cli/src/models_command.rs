@@ -1,11 +1,14 @@
 //! `groundline models`.
 
+mod baseline;
 mod convert;
 
 use crate::args::{ModelsArgs, ModelsCommand};
 use crate::failure::{EXIT_INPUT, EXIT_OK, Failure};
 use crate::output::{Sink, one_line, push};
-use groundline::{Config, ConfigLayers, describe_model, list_models, model_folders, verify_model};
+use groundline::{
+    BaselineOptions, Config, ConfigLayers, describe_model, list_models, model_folders, verify_model,
+};
 use std::path::Path;
 
 /// Lists models or verifies one, and answers with the exit status.
@@ -20,6 +23,10 @@ pub(crate) fn run(args: ModelsArgs, mut layers: ConfigLayers, sink: &mut Sink) -
                 layers = layers.set("model.labels", labels);
             }
             verify(&layers.load()?, sink)
+        }
+        Some(ModelsCommand::Baseline { model, texts, pairs, seed }) => {
+            let config = layers.set("model.name", model).load()?;
+            baseline::run(&config, &texts, BaselineOptions { pairs, seed }, sink)
         }
         Some(ModelsCommand::Convert { file, folder, preset, base }) => {
             convert::run(&convert::Conversion { file, folder, preset, base }, sink)

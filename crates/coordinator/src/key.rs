@@ -36,6 +36,11 @@ impl KeyMaker {
                 push_field(&mut self.buffer, b"embed");
                 push_field(&mut self.buffer, text.as_bytes());
             }
+            Work::Similarity { candidate, reference } => {
+                push_field(&mut self.buffer, b"similarity");
+                push_field(&mut self.buffer, candidate.as_bytes());
+                push_field(&mut self.buffer, reference.as_bytes());
+            }
         }
         *blake3::hash(&self.buffer).as_bytes()
     }
@@ -71,6 +76,8 @@ mod tests {
             one.key(&pair("ab", "c", Head::Learned(PRESETS[0].preset))),
             one.key(&pair("ab", "c", Head::Learned(PRESETS[1].preset))),
             one.key(&Work::Embed { text: "abc".into() }),
+            one.key(&Work::Similarity { candidate: "ab".into(), reference: "c".into() }),
+            one.key(&Work::Similarity { candidate: "c".into(), reference: "ab".into() }),
             maker("s", "t").key(&pair("ab", "c", Head::Nli)),
             maker("r", "u").key(&pair("ab", "c", Head::Nli)),
         ];

@@ -256,6 +256,8 @@ impl Merger {
                 (address_of(premise), address_of(hypothesis), Some(*head))
             }
             Work::Embed { text } => (address_of(text), 0, None),
+            // No text has the address 0.
+            Work::Similarity { candidate, reference } => (address_of(candidate), address_of(reference), None),
         };
         let place = match self.by_address.entry(address) {
             Entry::Occupied(place) => *place.get(),
@@ -281,6 +283,7 @@ pub(crate) fn text_bytes(work: &Work) -> usize {
     match work {
         Work::Pair { premise, hypothesis, .. } => premise.len() + hypothesis.len(),
         Work::Embed { text } => text.len(),
+        Work::Similarity { candidate, reference } => candidate.len() + reference.len(),
     }
 }
 

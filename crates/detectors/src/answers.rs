@@ -1,6 +1,6 @@
 //! Reading outcomes: a probability or a reason, never anything else.
 
-use groundline_types::{Code, NliLabels, NliProbabilities, Outcome, Reason, Score};
+use groundline_types::{Code, NliLabels, NliProbabilities, Outcome, Reason, Score, Similarity};
 use std::sync::Arc;
 
 /// The logits in the answer to a pair: `count` of them, all finite. `None` is an answer that never came.
@@ -40,6 +40,19 @@ pub(crate) fn read_embedding(outcome: Option<&Outcome<Score>>) -> Result<Arc<[f3
             Ok(embedding.clone())
         }
         other => Err(not_answered(other, "an embedding")),
+    }
+}
+
+/// How well two texts match in the answer to that, both numbers finite.
+pub(crate) fn read_similarity(outcome: Option<&Outcome<Score>>) -> Result<Similarity, Reason> {
+    match outcome {
+        Some(Outcome::Scored(Score::Similarity(similarity))) => {
+            if !similarity.precision.is_finite() || !similarity.recall.is_finite() {
+                return Err(Reason::new(Code::NON_FINITE, "the model gave a similarity that is not finite"));
+            }
+            Ok(*similarity)
+        }
+        other => Err(not_answered(other, "a similarity")),
     }
 }
 

@@ -5,7 +5,7 @@ mod table;
 use crate::entailment::Entailment;
 use crate::judge::JudgeVerdicts;
 use crate::numeric::Numeric;
-use crate::selfcheck::{SelfcheckNgram, SelfcheckNli, SelfcheckOverlap, SelfcheckPrompt};
+use crate::selfcheck::{SelfcheckBertscore, SelfcheckNgram, SelfcheckNli, SelfcheckOverlap, SelfcheckPrompt};
 use crate::summac::Summac;
 use crate::summac_conv::SummacConv;
 use crate::support::Support;
@@ -146,6 +146,7 @@ pub fn create(method: &str, options: &DetectorOptions) -> Option<Box<dyn Detecto
         "numeric" => Box::new(Numeric::new(options)),
         "support" => Box::new(Support::new(options)),
         "selfcheck_nli" => Box::new(SelfcheckNli::new(options)),
+        "selfcheck_bertscore" => Box::new(SelfcheckBertscore::new(options)),
         "selfcheck_ngram" => Box::new(SelfcheckNgram::new(options)),
         "selfcheck_overlap" => Box::new(SelfcheckOverlap::new(options)),
         "selfcheck_prompt" => Box::new(SelfcheckPrompt::new(options)),

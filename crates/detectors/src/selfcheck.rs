@@ -13,6 +13,7 @@
 //! Samples that are the same text count as often as they were given, and are scored once. A sample without a word is left out with
 //! a note.
 
+mod bertscore;
 mod crossing;
 pub mod math;
 mod ngram;
@@ -23,6 +24,7 @@ mod sampled;
 mod subject;
 pub mod words;
 
+pub(crate) use bertscore::SelfcheckBertscore;
 pub(crate) use ngram::SelfcheckNgram;
 pub(crate) use nli::SelfcheckNli;
 pub(crate) use overlap::SelfcheckOverlap;

@@ -30,6 +30,7 @@ pub(crate) fn facts() -> ModelFacts {
         window_tokens: 24,
         has_support_head: false,
         summac_conv_fitted: false,
+        similarity_baseline: None,
         counter: Arc::new(Words),
         learned: Vec::new(),
     }
@@ -143,6 +144,16 @@ pub(crate) fn embedding(text: &str) -> Outcome<Score> {
     Outcome::Scored(Score::Embedding(values.iter().map(|value| value / norm).collect()))
 }
 
+/// Of each text's words, the share that the other has.
+fn shared_words(candidate: &str, reference: &str) -> Outcome<Score> {
+    let share = |of: &str, with: &str| {
+        let found = of.split_whitespace().filter(|word| with.split_whitespace().any(|other| other == *word));
+        found.count() as f32 / of.split_whitespace().count().max(1) as f32
+    };
+    let (precision, recall) = (share(candidate, reference), share(reference, candidate));
+    Outcome::Scored(Score::Similarity(groundline_types::Similarity { precision, recall }))
+}
+
 /// Runs a detector to its end; gives its report and the rounds of work it asked for.
 pub(crate) fn run(
     detector: &mut dyn Detector,
@@ -197,6 +208,7 @@ pub(crate) fn judged(outcome: Outcome<Answer>) -> Answered {
 pub(crate) fn scorer(nli: impl Fn(&str, &str) -> (f32, f32)) -> impl FnMut(&Work) -> Outcome<Score> {
     move |work| match work {
         Work::Embed { text } => embedding(text),
+        Work::Similarity { candidate, reference } => shared_words(candidate, reference),
         Work::Pair { premise, hypothesis, head: groundline_types::Head::Nli } => {
             let (entailment, contradiction) = nli(premise, hypothesis);
             logits(entailment, contradiction)

@@ -1,10 +1,12 @@
 //! Models on disk: finding, describing and verifying them.
 
+mod baseline;
 mod describe;
 mod find;
 mod load;
 mod verify;
 
+pub use baseline::{BaselineOptions, MeasuredBaseline, measure_baseline};
 pub use describe::{ModelDetails, describe_model};
 pub use find::{FoundModel, find_model, list_models, model_folders};
 pub(crate) use load::read_model_facts;

@@ -22,6 +22,14 @@ pub enum Task {
     Tokens(Head),
     /// The L2-normalised mean over all tokens of the last hidden state.
     Embed,
+    /// How well two texts match; the item's tokens are the first text's and then the second's, each with its own markers. Texts that
+    /// repeat are computed once.
+    Similarity {
+        /// Where the second text's tokens begin.
+        second: usize,
+    },
+    /// The last hidden state of every token: what similarity is made of.
+    Hidden,
 }
 
 /// Something that scores work for one model revision. Results do not depend on how work was batched together.

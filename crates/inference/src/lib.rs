@@ -22,6 +22,7 @@ mod mapped;
 mod model;
 mod model_set;
 mod modernbert;
+mod similarity;
 mod t5;
 mod tensor;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
 pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};
 pub use model_set::{ModelSet, facts_of_set, revision_of_set};
+pub use similarity::{SIMILARITY_BASELINE_FILE, SimilarityBaseline};
 pub use tensor::{Dtype, Tensor};
 pub use tokenizer::{PairTokenizer, TokenizerShape};
 pub use verify::{Comparison, VERIFY_TOLERANCE, VerifyReport};

@@ -1,6 +1,7 @@
 //! A model opened from its folder, ready to score.
 
 mod facts;
+mod similar;
 
 pub use facts::read_facts;
 
@@ -10,6 +11,7 @@ use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output, PhaseTimes};
 use crate::deberta::{DebertaConfig, Weights, load_weights};
 use crate::engine::{Encoded, Engine, Task};
 use crate::family::Family;
+use crate::similarity::Remembered;
 use crate::tokenizer::PairTokenizer;
 use facts::Reading;
 use groundline_types::{Code, Head, ModelFacts, ModelId, Preset, Problem, Score, Work, support_logits};
@@ -48,6 +50,8 @@ pub struct Model {
     fallback: Option<Problem>,
     reading: Reading,
     description: ModelDescription,
+    /// Texts that were compared lately.
+    remembered: Remembered,
     pub(crate) folder: PathBuf,
 }
 
@@ -126,7 +130,18 @@ impl Model {
         let engine_name = encoder.name();
         let description = describe(&checkpoint, &family, &facts, &engine_name);
         let folder = folder.to_owned();
-        Ok(Self { facts, engine_name, tokenizer, encoder, fallback, reading, description, folder })
+        let remembered = Remembered::default();
+        Ok(Self {
+            facts,
+            engine_name,
+            tokenizer,
+            encoder,
+            fallback,
+            reading,
+            description,
+            remembered,
+            folder,
+        })
     }
 
     /// What the model is.
@@ -146,28 +161,38 @@ impl Model {
         read.ok_or_else(|| Problem::new(Code::INTERNAL, "the model gave fewer logits than its preset reads"))
     }
 
-    fn score(&self, item: &Encoded, output: Output) -> Result<Score, Problem> {
-        let output = match output {
-            // Alone, a neighbour's fault cannot be its own.
+    /// The output, computed once more where a number was not finite: alone, a neighbour's fault cannot be its own.
+    fn again_alone(&self, item: &Encoded, output: Output) -> Output {
+        match output {
             Output::NonFinite => self.encoder.run(std::slice::from_ref(item)).pop().unwrap_or(Output::Failed),
             other => other,
-        };
-        let tokens = item.ids.len();
-        let problem = |code: Code, message: String| Err(Problem::new(code, message));
-        match output {
+        }
+    }
+
+    fn score(&self, item: &Encoded, output: Output) -> Result<Score, Problem> {
+        match self.again_alone(item, output) {
             Output::Logits(logits) => self.read_logits(logits),
-            Output::TokenLogits(_) => {
-                problem(Code::INTERNAL, "the logits of single tokens are no score of a pair".into())
-            }
             Output::Mean(mean) => match normalised(&mean) {
                 Some(embedding) => Ok(Score::Embedding(embedding.into())),
-                None => problem(Code::NON_FINITE, "the embedding of a text has no length".into()),
+                None => Err(Problem::new(Code::NON_FINITE, "the embedding of a text has no length")),
             },
+            other => Err(self.problem(item, &other)),
+        }
+    }
+
+    /// Why an output is no score.
+    fn problem(&self, item: &Encoded, output: &Output) -> Problem {
+        let tokens = item.ids.len();
+        let problem = |code: Code, message: String| Problem::new(code, message);
+        match output {
+            Output::Logits(_) | Output::Mean(_) | Output::TokenLogits(_) | Output::Hidden(_) => {
+                problem(Code::INTERNAL, "the model gave another kind of numbers than was asked for".into())
+            }
             Output::NonFinite => problem(
                 Code::NON_FINITE,
                 format!("the model gave a number that is not finite for a text of {tokens} tokens, twice"),
             ),
-            Output::HeadMissing => Err(head_missing(&self.facts, item.task)),
+            Output::HeadMissing => head_missing(&self.facts, item.task),
             Output::Invalid => problem(
                 Code::INTERNAL,
                 format!(
@@ -214,10 +239,14 @@ impl Engine for Model {
                 self.tokenizer.encode_pair(premise, hypothesis, head)
             }
             Work::Embed { text } => self.tokenizer.encode_text(text),
+            Work::Similarity { candidate, reference } => self.encode_similarity(candidate, reference),
         }
     }
 
     fn run(&self, batch: &[Encoded]) -> Vec<Result<Score, Problem>> {
+        if batch.iter().any(|item| matches!(item.task, Task::Similarity { .. })) {
+            return self.run_similar(batch);
+        }
         let outputs = self.encoder.run(batch);
         batch.iter().zip(outputs).map(|(item, output)| self.score(item, output)).collect()
     }
@@ -238,6 +267,7 @@ fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
     let head = match task {
         Task::Classify(head) | Task::Tokens(head) => head.name(),
         Task::Embed => "embedding",
+        Task::Similarity { .. } | Task::Hidden => "states of tokens",
     };
     Problem::new(
         Code::HEAD_MISSING,

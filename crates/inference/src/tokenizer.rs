@@ -100,6 +100,11 @@ impl PairTokenizer {
         self.pair_overhead
     }
 
+    /// Special tokens that stand before and behind a single text.
+    pub fn markers(&self) -> (usize, usize) {
+        self.format.markers()
+    }
+
     /// A pair for `head`, uncut.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::gate::Gate;
 use crate::words::{CLS, SEP, WhitespaceCounter, is_content, is_negation, is_number, word_id};
 use groundline_inference::{Encoded, Engine, Task};
-use groundline_types::{Code, Head, ModelFacts, ModelId, NliLabels, Problem, Score, Work};
+use groundline_types::{Code, Head, ModelFacts, ModelId, NliLabels, Problem, Score, Similarity, Work};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const PAIR_OVERHEAD_TOKENS: usize = 3;
 ///
 /// A hypothesis whose content words all stand in the premise is entailed; one that shares at least half of them and denies what the
 /// premise does not, or gives another number, is contradicted; else the more words are missing, the more neutral. A token is a word
-/// between white space. An embedding is a hashed bag of content words.
+/// between white space. An embedding is a hashed bag of content words. Texts are similar by the words that they share.
 #[derive(Debug)]
 pub struct ToyEngine {
     facts: ModelFacts,
@@ -82,6 +82,7 @@ impl ToyEngine {
             window_tokens: WINDOW_TOKENS,
             has_support_head: true,
             summac_conv_fitted: false,
+            similarity_baseline: None,
             counter: Arc::new(WhitespaceCounter),
             learned: Vec::new(),
         };
@@ -120,6 +121,10 @@ impl ToyEngine {
                 return Err(Problem::new(Code::INTERNAL, "the toy engine has no logits for single tokens"));
             }
             Task::Embed => Score::Embedding(embedding(item).into()),
+            Task::Similarity { second } => Score::Similarity(similarity(item, second)),
+            Task::Hidden => {
+                return Err(Problem::new(Code::INTERNAL, "the toy engine has no states of single tokens"));
+            }
         })
     }
 
@@ -158,6 +163,10 @@ impl Engine for ToyEngine {
                 encoded(&[premise, hypothesis], Task::Classify(*head))
             }
             Work::Embed { text } => encoded(&[text], Task::Embed),
+            Work::Similarity { candidate, reference } => {
+                let second = candidate.split_whitespace().count() + 2;
+                encoded_apart(&[candidate, reference], Task::Similarity { second })
+            }
         };
         let (tokens, limit) = (encoded.ids.len(), self.facts.max_tokens);
         if tokens > limit {
@@ -205,6 +214,28 @@ fn encoded(texts: &[&Arc<str>], task: Task) -> Encoded {
         type_ids.resize(ids.len(), kind);
     }
     Encoded { ids, type_ids, task }
+}
+
+/// The same, each text with markers of its own.
+fn encoded_apart(texts: &[&Arc<str>], task: Task) -> Encoded {
+    let (mut ids, mut type_ids) = (Vec::new(), Vec::new());
+    for text in texts {
+        let one = encoded(&[text], task);
+        ids.extend(one.ids);
+        type_ids.extend(one.type_ids);
+    }
+    Encoded { ids, type_ids, task }
+}
+
+/// Of each text's words, the share that the other has.
+fn similarity(item: &Encoded, second: usize) -> Similarity {
+    let (candidate, reference) = item.ids.split_at(second.min(item.ids.len()));
+    let share = |of: &[u32], with: &[u32]| {
+        let words: Vec<u32> = of.iter().copied().filter(|id| ![CLS, SEP].contains(id)).collect();
+        let found = words.iter().filter(|id| with.contains(id)).count();
+        if words.is_empty() { 0.0 } else { found as f32 / words.len() as f32 }
+    };
+    Similarity { precision: share(candidate, reference), recall: share(reference, candidate) }
 }
 
 /// Entailment, neutral, contradiction.

@@ -105,8 +105,10 @@ codes! {
     DEVICE_UNAVAILABLE = "GL4011";
     /// The device has not enough memory for the model, or for one sequence.
     DEVICE_MEMORY = "GL4012";
+    /// A model has no baseline for the similarity of unrelated texts, and numbers are not rescaled.
+    NO_BASELINE = "GL4013";
     /// An ensemble's profile is malformed, of a later version, or was fitted to another model or to other settings.
-    ENSEMBLE_PROFILE = "GL4013";
+    ENSEMBLE_PROFILE = "GL4014";
     /// The options of the judge are invalid.
     JUDGE_OPTIONS = "GL5001";
     /// The judge's backend rejects the request: its credentials, its model name or its parameters.

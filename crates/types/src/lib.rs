@@ -50,4 +50,4 @@ pub use result::{
     MethodStatus, ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, Status, Timings, Usage,
 };
 pub use span::{OffsetUnit, Span};
-pub use work::{Head, Score, Work};
+pub use work::{Head, Score, Similarity, Work};

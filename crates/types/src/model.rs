@@ -41,6 +41,8 @@ pub struct ModelFacts {
     pub has_support_head: bool,
     /// Whether the SummaC-Conv layer in use was fitted to this model's probabilities.
     pub summac_conv_fitted: bool,
+    /// F1 of token similarity that unrelated sentences have with this model, -1 to below 1; `None` where it was not measured.
+    pub similarity_baseline: Option<f64>,
     /// The model's token counter.
     pub counter: Arc<dyn CountTokens>,
     /// Learned detectors that answer beside the model, in the order of their presets.

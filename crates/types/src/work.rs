@@ -46,6 +46,13 @@ pub enum Work {
         /// The text.
         text: Arc<str>,
     },
+    /// How much of each text's tokens the other has, by greedy matching of token embeddings, as BERTScore does.
+    Similarity {
+        /// The text whose share found in the other is the precision.
+        candidate: Arc<str>,
+        /// The text whose share found in the other is the recall.
+        reference: Arc<str>,
+    },
 }
 
 /// What an engine answers to one [`Work`]. Every number is finite.
@@ -55,6 +62,26 @@ pub enum Score {
     Logits(Arc<[f32]>),
     /// An L2-normalised embedding.
     Embedding(Arc<[f32]>),
+    /// How much of each text's tokens the other has.
+    Similarity(Similarity),
+}
+
+/// How well two texts' tokens match: means over a text's tokens of the largest cosine with a token of the other, -1 to 1. Both are 0
+/// where a text has no token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Similarity {
+    /// Mean over the candidate's tokens.
+    pub precision: f32,
+    /// Mean over the reference's tokens.
+    pub recall: f32,
+}
+
+impl Similarity {
+    /// Harmonic mean of the two, 0 to 1: BERTScore's F1, not rescaled. 0 where either is not positive.
+    pub fn f1(self) -> f64 {
+        let (precision, recall) = (f64::from(self.precision), f64::from(self.recall));
+        if precision > 0.0 && recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
+    }
 }
 
 impl Score {
@@ -62,7 +89,7 @@ impl Score {
     pub fn logits(&self) -> Option<&[f32]> {
         match self {
             Score::Logits(logits) => Some(logits),
-            Score::Embedding(_) => None,
+            Score::Embedding(_) | Score::Similarity(_) => None,
         }
     }
 
@@ -70,13 +97,38 @@ impl Score {
     pub fn embedding(&self) -> Option<&[f32]> {
         match self {
             Score::Embedding(embedding) => Some(embedding),
-            Score::Logits(_) => None,
+            Score::Logits(_) | Score::Similarity(_) => None,
+        }
+    }
+
+    /// How well two texts match, where this is an answer to that.
+    pub fn similarity(&self) -> Option<Similarity> {
+        match self {
+            Score::Similarity(similarity) => Some(*similarity),
+            Score::Logits(_) | Score::Embedding(_) => None,
         }
     }
 
     /// Bytes of numbers held, for cache weights.
     pub fn size_bytes(&self) -> usize {
-        let (Score::Logits(numbers) | Score::Embedding(numbers)) = self;
-        size_of_val::<[f32]>(numbers)
+        match self {
+            Score::Logits(numbers) | Score::Embedding(numbers) => size_of_val::<[f32]>(numbers),
+            Score::Similarity(similarity) => size_of_val(similarity),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_is_the_harmonic_mean_and_finite_whatever_the_cosines() {
+        let f1 = |precision, recall| Similarity { precision, recall }.f1();
+        assert!((f1(0.5, 1.0) - 2.0 / 3.0).abs() < 1e-9);
+        assert!((f1(1.0, 1.0) - 1.0).abs() < 1e-9);
+        for (precision, recall) in [(0.0, 0.0), (-0.5, 0.5), (0.5, -0.5), (-1.0, -1.0), (0.0, 1.0)] {
+            assert_eq!(f1(precision, recall), 0.0);
+        }
     }
 }

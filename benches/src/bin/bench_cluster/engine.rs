@@ -2,7 +2,7 @@
 
 use groundline::{Config, Engine, ModelFacts, Problem, load_model};
 use groundline_inference::{Encoded, Task};
-use groundline_types::{Head, Score, Work};
+use groundline_types::{Head, Score, Similarity, Work};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -80,6 +80,9 @@ impl Engine for SimulatedDevice {
                 (premise.len() + hypothesis.len(), Task::Classify(*head))
             }
             Work::Embed { text } => (text.len(), Task::Embed),
+            Work::Similarity { candidate, reference } => {
+                (candidate.len() + reference.len(), Task::Similarity { second: 0 })
+            }
         };
         let tokens =
             (bytes / BYTES_PER_TOKEN + self.facts.pair_overhead_tokens).clamp(1, self.facts.max_tokens);
@@ -101,7 +104,8 @@ impl Engine for SimulatedDevice {
             Ok(match item.task {
                 Task::Classify(Head::Nli) => self.logits.clone(),
                 Task::Classify(_) | Task::Tokens(_) => Score::Logits([-1.0, 1.0].into()),
-                Task::Embed => self.embedding.clone(),
+                Task::Embed | Task::Hidden => self.embedding.clone(),
+                Task::Similarity { .. } => Score::Similarity(Similarity { precision: 0.5, recall: 0.5 }),
             })
         };
         batch.iter().enumerate().map(score).collect()

@@ -51,7 +51,7 @@ pub struct Job {
 /// One piece of work; its numbers are indices into the job's texts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Item {
-    #[prost(oneof = "item::Kind", tags = "1, 2")]
+    #[prost(oneof = "item::Kind", tags = "1, 2, 3")]
     pub kind: ::core::option::Option<item::Kind>,
 }
 /// Nested message and enum types in `Item`.
@@ -62,6 +62,8 @@ pub mod item {
         Pair(super::Pair),
         #[prost(message, tag = "2")]
         Embed(super::Embed),
+        #[prost(message, tag = "3")]
+        Similarity(super::Similarity),
     }
 }
 /// Score a pair.
@@ -79,6 +81,14 @@ pub struct Pair {
 pub struct Embed {
     #[prost(uint32, tag = "1")]
     pub text: u32,
+}
+/// Match the tokens of two texts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Similarity {
+    #[prost(uint32, tag = "1")]
+    pub candidate: u32,
+    #[prost(uint32, tag = "2")]
+    pub reference: u32,
 }
 /// What a worker makes of a job.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -129,7 +139,7 @@ pub mod outcome {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Score {
-    #[prost(oneof = "score::Kind", tags = "1, 2")]
+    #[prost(oneof = "score::Kind", tags = "1, 2, 3")]
     pub kind: ::core::option::Option<score::Kind>,
 }
 /// Nested message and enum types in `Score`.
@@ -142,7 +152,19 @@ pub mod score {
         /// L2-normalised.
         #[prost(message, tag = "2")]
         Embedding(super::Floats),
+        #[prost(message, tag = "3")]
+        Similarity(super::Matching),
     }
+}
+/// How much of each text's tokens the other has; finite numbers.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Matching {
+    /// Of the candidate's.
+    #[prost(float, tag = "1")]
+    pub precision: f32,
+    /// Of the reference's.
+    #[prost(float, tag = "2")]
+    pub recall: f32,
 }
 /// Finite numbers.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -51,6 +51,10 @@ fn item_to_wire(item: &JobItem) -> pb::Item {
             head: head_to_wire(head),
         }),
         JobItem::Embed { text } => pb::item::Kind::Embed(pb::Embed { text: text.into() }),
+        JobItem::Similarity { candidate, reference } => pb::item::Kind::Similarity(pb::Similarity {
+            candidate: candidate.into(),
+            reference: reference.into(),
+        }),
     };
     pb::Item { kind: Some(kind) }
 }
@@ -65,5 +69,9 @@ fn item_from_wire(item: pb::Item) -> Result<JobItem, WireError> {
             head: head_from_wire(pair.head)?,
         }),
         pb::item::Kind::Embed(embed) => Ok(JobItem::Embed { text: index("text", embed.text)? }),
+        pb::item::Kind::Similarity(texts) => Ok(JobItem::Similarity {
+            candidate: index("candidate", texts.candidate)?,
+            reference: index("reference", texts.reference)?,
+        }),
     }
 }

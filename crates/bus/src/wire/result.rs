@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{JobAnswer, JobResult, MAX_JOB_ITEMS};
 use bytes::Bytes;
-use groundline_types::{Outcome, Score};
+use groundline_types::{Outcome, Score, Similarity};
 use prost::Message as _;
 use std::sync::Arc;
 
@@ -58,6 +58,9 @@ fn score_to_wire(score: &Score) -> pb::Score {
     let kind = match score {
         Score::Logits(logits) => pb::score::Kind::Logits(floats(logits)),
         Score::Embedding(embedding) => pb::score::Kind::Embedding(floats(embedding)),
+        Score::Similarity(Similarity { precision, recall }) => {
+            pb::score::Kind::Similarity(pb::Matching { precision: *precision, recall: *recall })
+        }
     };
     pb::Score { kind: Some(kind) }
 }
@@ -70,5 +73,11 @@ fn score_from_wire(score: pb::Score) -> Result<Score, WireError> {
     Ok(match score.kind.ok_or(missing("score"))? {
         pb::score::Kind::Logits(logits) => Score::Logits(finite(logits)?),
         pb::score::Kind::Embedding(embedding) => Score::Embedding(finite(embedding)?),
+        pb::score::Kind::Similarity(pb::Matching { precision, recall }) => {
+            if !precision.is_finite() || !recall.is_finite() {
+                return Err(out_of_range("similarity"));
+            }
+            Score::Similarity(Similarity { precision, recall })
+        }
     })
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::contract::{job, me};
 use crate::{CheckTicket, DeadJob, Job, JobAnswer, JobItem, JobResult, JobTexts, LaneId, Presence};
 use bytes::Bytes;
-use groundline_types::{Outcome, Score, Work};
+use groundline_types::{Outcome, Score, Similarity, Work};
 use proptest::prelude::*;
 use prost::Message as _;
 use std::path::PathBuf;
@@ -44,6 +44,19 @@ fn sample_result() -> JobResult {
         Outcome::Failed(Reason::new(Code::NON_FINITE, "twice")),
     ];
     JobResult { id: id(), attempt: 2, answer: JobAnswer::Items(outcomes) }
+}
+
+/// Of a kind that came after the first programs that speak 1.0.
+fn similarity_job() -> Job {
+    let texts: [Arc<str>; 2] = ["The cat sat.".into(), "A cat sits.".into()];
+    let work = Work::Similarity { candidate: Arc::clone(&texts[1]), reference: Arc::clone(&texts[0]) };
+    Job { texts: JobTexts::intern(&[work]), ..sample_job() }
+}
+
+fn similarity_result() -> JobResult {
+    let similarity = Similarity { precision: 0.75, recall: -0.5 };
+    let outcomes = vec![Outcome::Scored(Score::Similarity(similarity))];
+    JobResult { answer: JobAnswer::Items(outcomes), ..sample_result() }
 }
 
 fn sample_presence() -> Presence {
@@ -104,6 +117,8 @@ fn keeps<T: std::fmt::Debug + PartialEq>(
 fn messages_of_schema_1_0_are_read_and_written_as_they_were() {
     keeps("job", encode_job(&sample_job()), sample_job(), |bytes| decode_job(bytes, None));
     keeps("result", encode_result(sample_result()), sample_result(), decode_result);
+    keeps("similarity_job", encode_job(&similarity_job()), similarity_job(), |bytes| decode_job(bytes, None));
+    keeps("similarity_result", encode_result(similarity_result()), similarity_result(), decode_result);
     let split = JobResult { answer: JobAnswer::Split, ..sample_result() };
     keeps("split", encode_result(split.clone()), split, decode_result);
     let checks = vec![id().check_id()];
@@ -137,12 +152,15 @@ fn sample_message() -> pb::Job {
 
 #[test]
 fn an_index_beyond_the_texts_is_refused() {
-    for (premise, hypothesis) in [(3, 0), (0, 3), (70_000, 0)] {
-        let pair = pb::Pair { premise, hypothesis, head: pb::Head::Nli as i32 };
-        let items = vec![pb::Item { kind: Some(pb::item::Kind::Pair(pair)) }];
-        let error = decoded(pb::Job { items, ..sample_message() }).unwrap_err();
-        assert!(matches!(error, WireError::OutOfRange { .. }), "{error}");
-        assert!(!error.is_of_later_schema());
+    for (one, other) in [(3, 0), (0, 3), (70_000, 0)] {
+        let pair = pb::Pair { premise: one, hypothesis: other, head: pb::Head::Nli as i32 };
+        let texts = pb::Similarity { candidate: one, reference: other };
+        for kind in [pb::item::Kind::Pair(pair), pb::item::Kind::Similarity(texts)] {
+            let items = vec![pb::Item { kind: Some(kind) }];
+            let error = decoded(pb::Job { items, ..sample_message() }).unwrap_err();
+            assert!(matches!(error, WireError::OutOfRange { .. }), "{error}");
+            assert!(!error.is_of_later_schema());
+        }
     }
 }
 
@@ -186,10 +204,17 @@ fn a_worker_that_says_how_many_coordinators_share_it_is_understood() {
 
 #[test]
 fn a_number_that_is_not_finite_never_becomes_a_score() {
+    let refused = |score| {
+        let result = JobResult { answer: JobAnswer::Items(vec![Outcome::Scored(score)]), ..sample_result() };
+        decode_result(encode_result(result)).unwrap_err()
+    };
     for bad in [f32::NAN, f32::INFINITY] {
-        let score = Outcome::Scored(Score::Logits([0.0, bad].as_slice().into()));
-        let result = JobResult { answer: JobAnswer::Items(vec![score]), ..sample_result() };
-        assert_eq!(decode_result(encode_result(result)), Err(WireError::OutOfRange { field: "values" }));
+        let logits = Score::Logits([0.0, bad].as_slice().into());
+        assert_eq!(refused(logits), WireError::OutOfRange { field: "values" });
+        for (precision, recall) in [(bad, 0.0), (0.0, bad)] {
+            let similarity = Score::Similarity(Similarity { precision, recall });
+            assert_eq!(refused(similarity), WireError::OutOfRange { field: "similarity" });
+        }
     }
     let presence = Presence { tokens_per_second: -1.0, ..sample_presence() };
     assert!(decode_presence(encode_presence(presence)).is_err());
@@ -242,18 +267,15 @@ proptest! {
     #[test]
     fn a_job_comes_out_as_it_went_in(
         texts in proptest::collection::vec(".{0,40}", 1..8),
-        picks in proptest::collection::vec((0..64_usize, 0..64_usize, any::<bool>()), 0..16),
+        picks in proptest::collection::vec((0..64_usize, 0..64_usize, 0..3_u8), 0..16),
         (attempt, check, serial) in any::<(u32, u64, u32)>(),
     ) {
         let texts: Vec<Arc<str>> = texts.iter().map(|text| Arc::from(text.as_str())).collect();
         let count = texts.len();
-        let items = picks.iter().map(|(a, b, is_pair)| match is_pair {
-            true => JobItem::Pair {
-                premise: (a % count) as u16,
-                hypothesis: (b % count) as u16,
-                head: Head::Nli,
-            },
-            false => JobItem::Embed { text: (a % count) as u16 },
+        let items = picks.iter().map(|(a, b, kind)| match ((a % count) as u16, (b % count) as u16, kind) {
+            (premise, hypothesis, 0) => JobItem::Pair { premise, hypothesis, head: Head::Nli },
+            (candidate, reference, 1) => JobItem::Similarity { candidate, reference },
+            (text, ..) => JobItem::Embed { text },
         });
         let texts = JobTexts::from_parts(texts, items.collect()).unwrap();
         let job = Job { id: JobId { check, serial, ..id() }, attempt, texts, ..sample_job() };

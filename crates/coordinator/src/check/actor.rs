@@ -198,7 +198,7 @@ impl CheckState {
             Some(Opened::Questions(questions)) => return self.judging.begin(questions),
             Some(Opened::Round(round)) => self.round.insert(round),
         };
-        let pairs = round.work.iter().filter(|work| matches!(work, Work::Pair { .. })).count();
+        let pairs = round.work.iter().filter(|work| !matches!(work, Work::Embed { .. })).count();
         self.usage.pairs += pairs;
         self.usage.embeddings += round.work.len() - pairs;
         Event::Round(std::mem::take(&mut round.items))

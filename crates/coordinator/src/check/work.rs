@@ -141,7 +141,8 @@ fn refusal(work: &Work, ground: &Ground) -> Option<Reason> {
             let before_sample = || ground.refused.get(premise).filter(|_| is_of_sample(hypothesis, ground));
             ground.refused.get(hypothesis).or_else(before_sample).cloned()
         }
-        Work::Embed { .. } => None,
+        // Neither reads two texts at once.
+        Work::Embed { .. } | Work::Similarity { .. } => None,
     }
 }
 

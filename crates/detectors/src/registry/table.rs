@@ -158,6 +158,20 @@ pub(super) const METHODS: &[MethodInfo] = &[
         in_default: false,
     },
     MethodInfo {
+        name: "selfcheck_bertscore",
+        summary: "whether other answers to the same prompt have a sentence with nearly the same words in nearly the same places, by \
+                  BERTScore",
+        number: "mean over sentences and samples of 1 minus the best F1 of matched tokens with a sentence of the sample, rescaled so \
+                 that unrelated sentences are at 1",
+        range: "0 to a little above 1",
+        polarity: HigherIsHallucinated,
+        speaks_about: "sentences, response",
+        needs: &[Need::Samples],
+        cost: "claims × sample sentences pairs of texts, each text computed about once",
+        paper: SELFCHECK,
+        in_default: false,
+    },
+    MethodInfo {
         name: "selfcheck_ngram",
         summary: "how surprising each sentence's words are to an n-gram model of the response and other answers to the same prompt",
         number: "mean over sentences of the surprise of the most surprising word, in nats",

@@ -54,7 +54,7 @@ fn rounds_are_half_of_the_limit_and_claim_major() {
         .flatten()
         .map(|work| match work {
             Work::Pair { premise, hypothesis, .. } => (premise.to_string(), hypothesis.to_string()),
-            Work::Embed { .. } => panic!("SummaC embeds nothing"),
+            other => panic!("SummaC asks for pairs alone, and not for {other:?}"),
         })
         .collect();
     let expected =

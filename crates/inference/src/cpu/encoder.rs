@@ -42,6 +42,8 @@ pub enum Output {
     Mean(Vec<f32>),
     /// The logits of a head for every token, one token after the other: `[tokens][labels]`.
     TokenLogits(Vec<f32>),
+    /// The last hidden state of every token, one token after the other: `[tokens][hidden_size]`.
+    Hidden(Vec<f32>),
     /// A number of the answer is infinite or not a number.
     NonFinite,
     /// The model has no head of that name.
@@ -177,6 +179,10 @@ impl CpuEncoder {
     /// Whether a sequence fits the model; if not, its answer.
     fn check(&self, work: &Encoded) -> Result<(), Output> {
         let (config, length) = (&self.model.config, work.ids.len());
+        if matches!(work.task, Task::Similarity { .. }) {
+            // It is made of the states of two sequences.
+            return Err(Output::Invalid);
+        }
         if let Task::Classify(wanted) | Task::Tokens(wanted) = work.task
             && !self.model.heads.iter().any(|head| head.head == wanted)
         {

@@ -136,7 +136,7 @@ impl Pass<'_> {
             let length = self.batch[index].ids.len();
             let queries = match self.batch[index].task {
                 Task::Classify(head) if self.model.reads_first_token(head) => 1,
-                Task::Classify(_) | Task::Tokens(_) | Task::Embed => length,
+                _ => length,
             };
             let sequence =
                 Sequence { index, start: self.tokens, length, query_start: self.query_rows, queries };

@@ -294,7 +294,8 @@ impl<D: Device> Runner<D> {
         let (shape, length) = (&self.shape, work.ids.len());
         match work.task {
             // Heads read the first token alone.
-            Task::Tokens(_) => return Some(Output::HeadMissing),
+            Task::Tokens(_) | Task::Hidden => return Some(Output::HeadMissing),
+            Task::Similarity { .. } => return Some(Output::Invalid),
             Task::Classify(wanted) if !shape.classifiers.iter().any(|it| it.head == wanted) => {
                 return Some(Output::HeadMissing);
             }
@@ -317,7 +318,7 @@ pub(super) fn wide_budget(budget: usize, floor: usize) -> usize {
 fn ask_of(task: Task) -> Ask {
     match task {
         Task::Classify(_) | Task::Tokens(_) => Ask::Logits,
-        Task::Embed => Ask::Mean,
+        Task::Embed | Task::Similarity { .. } | Task::Hidden => Ask::Mean,
     }
 }
 
@@ -338,6 +339,7 @@ impl Answer<'_> {
         let layout = self.bucket.output(shape);
         let (section, width) = match task {
             Task::Embed => (*layout.numbers.first()?, shape.hidden),
+            Task::Similarity { .. } | Task::Hidden => return None,
             Task::Classify(head) | Task::Tokens(head) => {
                 let found = shape.classifiers.iter().position(|it| it.head == head)?;
                 (layout.numbers[found], shape.classifiers[found].labels)

@@ -4,6 +4,7 @@ use super::{DEFAULT_WINDOW_TOKENS, LoadOptions};
 use crate::checkpoint::Checkpoint;
 use crate::encoder::HeadWeights;
 use crate::family::Family;
+use crate::similarity::SimilarityBaseline;
 use crate::tokenizer::{PairTokenizer, TokenizerShape};
 use groundline_types::{
     Code, ModelFacts, ModelId, NliLabels, PRESETS, PairInput, Preset, PresetInfo, PresetWindows, Problem,
@@ -140,6 +141,8 @@ pub(super) fn gather(
     revision: String,
 ) -> Result<ModelFacts, Problem> {
     let max_tokens = tokenizer.max_tokens();
+    let baseline = SimilarityBaseline::read(&checkpoint.folder)?;
+    let similarity_baseline = baseline.and_then(|baseline| baseline.of_revision(&revision));
     Ok(ModelFacts {
         id: ModelId { name: name_of(checkpoint, options)?, revision },
         labels: reading.labels,
@@ -148,6 +151,7 @@ pub(super) fn gather(
         window_tokens: window_tokens(checkpoint, options, reading, max_tokens)?,
         has_support_head: checkpoint.support.is_some() || reading.supported_label.is_some(),
         summac_conv_fitted: false,
+        similarity_baseline,
         counter: Arc::clone(tokenizer) as _,
         learned: Vec::new(),
     })

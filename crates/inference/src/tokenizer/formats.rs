@@ -16,6 +16,8 @@ pub(super) struct Format {
     input: PairInput,
     /// Special tokens that the tokenizer puts before a single text.
     leading: usize,
+    /// And behind it.
+    trailing: usize,
     /// Id of the special token at the very start.
     marker: Option<u32>,
 }
@@ -34,7 +36,13 @@ impl Format {
             }
             _ => None,
         };
-        Ok(Self { input, leading: single.len().saturating_sub(1), marker })
+        let trailing = single.len().min(1);
+        Ok(Self { input, leading: single.len() - trailing, trailing, marker })
+    }
+
+    /// Special tokens before and behind a single text.
+    pub(super) fn markers(&self) -> (usize, usize) {
+        (self.leading, self.trailing)
     }
 
     /// Whether pairs are the tokenizer's own.

@@ -44,6 +44,19 @@ fn embeddings_have_length_one_and_grow_closer_with_shared_words() {
 }
 
 #[test]
+fn texts_are_similar_by_the_share_of_words_that_each_has_of_the_other() {
+    let engine = ToyEngine::default();
+    let similarity = |candidate: &str, reference: &str| {
+        let work = Work::Similarity { candidate: candidate.into(), reference: reference.into() };
+        let found = engine.run(&[engine.encode(&work).unwrap()]).remove(0).unwrap().similarity().unwrap();
+        (found.precision, found.recall)
+    };
+    assert_eq!(similarity("Rain fell here.", "Rain fell."), (2.0 / 3.0, 1.0));
+    assert_eq!(similarity("Rain fell.", "Rain fell."), (1.0, 1.0));
+    assert_eq!(similarity("", "Rain fell."), (0.0, 0.0));
+}
+
+#[test]
 fn marked_items_fail_alone() {
     let hooks = ToyHooks {
         fail_word: Some("failword".into()),

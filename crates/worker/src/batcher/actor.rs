@@ -274,6 +274,7 @@ fn is_short(job: &Job) -> bool {
     let bytes = |work: Work| match work {
         Work::Pair { premise, hypothesis, .. } => premise.len() + hypothesis.len(),
         Work::Embed { text } => text.len(),
+        Work::Similarity { candidate, reference } => candidate.len() + reference.len(),
     };
     job.texts.work().map(bytes).sum::<usize>() <= SHORT_BYTES
 }

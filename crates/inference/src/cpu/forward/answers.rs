@@ -27,8 +27,10 @@ impl Pass<'_> {
             self.classify(head, &mut outputs);
         }
         for (output, sequence) in outputs.iter_mut().zip(&self.arena.sequences) {
-            if self.batch[sequence.index].task == Task::Embed {
-                *output = Output::finite(self.mean(sequence), Output::Mean);
+            match self.batch[sequence.index].task {
+                Task::Embed => *output = Output::finite(self.mean(sequence), Output::Mean),
+                Task::Hidden => *output = Output::finite(self.hidden(sequence), Output::Hidden),
+                Task::Classify(_) | Task::Tokens(_) | Task::Similarity { .. } => {}
             }
         }
         self.watch.lap(Phase::Heads);
@@ -42,6 +44,13 @@ impl Pass<'_> {
 
     pub(super) fn last_rows(&self) -> &[f32] {
         if self.selects() { self.arena.selected.as_slice() } else { self.arena.hidden.as_slice() }
+    }
+
+    /// The last hidden state of a sequence's tokens, all of which are there.
+    fn hidden(&self, sequence: &Sequence) -> Vec<f32> {
+        let (stride, width) = (self.model.widths.hidden, self.model.config.hidden_size);
+        let token_rows = self.last_rows()[sequence.query_start * stride..].chunks_exact(stride);
+        token_rows.take(sequence.queries).flat_map(|row| &row[..width]).copied().collect()
     }
 
     /// Mean of the last hidden state over a sequence's tokens, all of which are there.

@@ -1,0 +1,255 @@
+//! `selfcheck_bertscore`: do other answers have a sentence that says the same in nearly the same words?
+//!
+//! As published, a sentence's number is 1 - the mean over samples of the best BERTScore F1 with any of the sample's sentences. F1 is
+//! rescaled with the baseline `b` of unrelated sentences: `(F1 - b) / (1 - b)`, so that unrelated sentences are at 0. The baseline
+//! belongs to the model; a model without one gives F1 as it is, with a note. A number may be a little above 1, where a sentence is
+//! farther from every sample than unrelated sentences are.
+//!
+//! Sentences of samples with at most [`SHORT_TOKENS`] tokens are left out, as published, unless a sample has no other: the published
+//! code fails on such a sample.
+//!
+//! Every different sentence meets every different sentence of the samples, and those follow one another: so each of the samples'
+//! sentences is in one job or two, and an engine computes each text once.
+
+use super::ngram::mean_of;
+use super::sampled::{Sampled, distinct, notes, sentences, settled, weighted_mean};
+use super::subject::Subjects;
+use super::words::tokens;
+use crate::answers::read_similarity;
+use crate::tally::{never_started, response_number};
+use crate::{Detector, DetectorOptions, Next};
+use groundline_types::{
+    ClaimFinding, Code, ModelFacts, Outcome, Polarity, PreparedCheck, Reason, Report, Score, Work,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+const METHOD: &str = "selfcheck_bertscore";
+/// A sample's sentence says something where it has more tokens.
+const SHORT_TOKENS: usize = 3;
+
+/// Similarity of sentences and samples.
+#[derive(Debug)]
+pub(crate) struct SelfcheckBertscore {
+    chunk: usize,
+    run: Option<Run>,
+}
+
+/// Every different sentence of the samples meets every different sentence, one after the other.
+#[derive(Debug)]
+struct Run {
+    check: Arc<PreparedCheck>,
+    baseline: Option<f64>,
+    distinct: Vec<Sampled>,
+    subjects: Subjects,
+    settled: Vec<Option<Outcome<ClaimFinding>>>,
+    /// Index of the first claim of each different text to score.
+    sentences: Vec<usize>,
+    /// For each claim to score, its place in `sentences`.
+    place: BTreeMap<usize, usize>,
+    texts: Vec<SampleSentence>,
+    /// Pairs asked and answered so far.
+    asked: usize,
+    answered: usize,
+    /// For each sentence, its best F1 with each sample so far, or why there is none.
+    best: Vec<Result<Vec<f64>, Reason>>,
+}
+
+/// A sentence that samples have.
+#[derive(Debug)]
+struct SampleSentence {
+    text: Arc<str>,
+    /// Places of the samples in `distinct`.
+    samples: Vec<usize>,
+}
+
+impl SelfcheckBertscore {
+    pub(crate) fn new(options: &DetectorOptions) -> Self {
+        Self { chunk: options.pairs_per_round.max(1), run: None }
+    }
+
+    fn next(&mut self) -> Next {
+        let Some(run) = &mut self.run else {
+            return Next::Done(never_started(METHOD));
+        };
+        let start = run.asked;
+        run.asked = (start + self.chunk).min(run.planned_items());
+        if start == run.asked {
+            return Next::Done(run.report());
+        }
+        let (many, check) = (run.sentences.len(), &run.check);
+        let work = |at: usize| Work::Similarity {
+            candidate: Arc::clone(&run.texts[at / many].text),
+            reference: Arc::clone(&check.claims[run.sentences[at % many]].text),
+        };
+        Next::Work((start..run.asked).map(work).collect())
+    }
+}
+
+impl Detector for SelfcheckBertscore {
+    fn name(&self) -> &'static str {
+        METHOD
+    }
+
+    fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
+        self.run = Some(Run::new(check, facts));
+        self.next()
+    }
+
+    fn planned_items(&self) -> usize {
+        self.run.as_ref().map_or(0, Run::planned_items)
+    }
+
+    fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
+        if let Some(run) = &mut self.run {
+            run.take(outcomes);
+        }
+        self.next()
+    }
+}
+
+impl Run {
+    fn new(check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Self {
+        let distinct = distinct(check);
+        let texts = texts_of(check, &distinct);
+        // One text alone has fewer markers around it than a pair.
+        let room = facts.max_tokens.saturating_sub(facts.pair_overhead_tokens);
+        let mut settled = settled(check, &distinct);
+        let (mut sentences, mut place, mut known) = (Vec::new(), BTreeMap::new(), HashMap::new());
+        for (index, slot) in settled.iter_mut().enumerate().filter(|(_, slot)| slot.is_none()) {
+            let text = &check.claims[index].text;
+            let tokens = facts.counter.count_tokens(text);
+            if tokens > room {
+                let message = format!("the sentence has {tokens} tokens and the model reads {room} at once");
+                *slot = Some(Outcome::Failed(Reason::new(Code::CLAIM_TOO_LONG, message)));
+                continue;
+            }
+            let at = *known.entry(&**text).or_insert(sentences.len());
+            if at == sentences.len() {
+                sentences.push(index);
+            }
+            place.insert(index, at);
+        }
+        Self {
+            baseline: facts.similarity_baseline,
+            subjects: Subjects::new(&check.samples, &distinct),
+            // Below any F1: every sample has a sentence, and so ends with another number.
+            best: vec![Ok(vec![f64::NEG_INFINITY; distinct.len()]); sentences.len()],
+            distinct,
+            settled,
+            sentences,
+            place,
+            texts,
+            asked: 0,
+            answered: 0,
+            check: Arc::clone(check),
+        }
+    }
+
+    fn planned_items(&self) -> usize {
+        self.sentences.len() * self.texts.len()
+    }
+
+    fn take(&mut self, outcomes: &[Outcome<Score>]) {
+        for (at, number) in (self.answered..self.asked).enumerate() {
+            let (text, sentence) = (number / self.sentences.len(), number % self.sentences.len());
+            let slot = &mut self.best[sentence];
+            match (read_similarity(outcomes.get(at)), &mut *slot) {
+                (_, Err(_)) => {}
+                (Err(reason), Ok(_)) => *slot = Err(reason),
+                (Ok(similarity), Ok(best)) => {
+                    for sample in &self.texts[text].samples {
+                        best[*sample] = best[*sample].max(similarity.f1());
+                    }
+                }
+            }
+        }
+        self.answered = self.asked;
+    }
+
+    /// What is said of the sentence at a place.
+    fn finding(&self, place: usize) -> Outcome<ClaimFinding> {
+        let best = match &self.best[place] {
+            Ok(best) if self.answered == self.planned_items() => best,
+            Ok(_) => {
+                let message = "the method ended before this sentence was scored";
+                return Outcome::Failed(Reason::new(Code::INTERNAL, message));
+            }
+            Err(reason) => return Outcome::Failed(reason.clone()),
+        };
+        let values = || {
+            let samples = self.distinct.iter().zip(best);
+            samples.map(|(sampled, f1)| (1.0 - rescaled(*f1, self.baseline), sampled.times))
+        };
+        let speaking = self.subjects.speaking(&self.check.claims[self.sentences[place]].text);
+        let spoken = || values().zip(&speaking).filter(|(_, speaks)| **speaks).map(|(value, _)| value);
+        let count: u64 = spoken().map(|(_, times)| times).sum();
+        let mut finding = ClaimFinding { score: weighted_mean(values()), ..ClaimFinding::default() };
+        finding.extra.insert("subject_samples", count as f64);
+        finding.extra.extend(weighted_mean(spoken()).map(|mean| ("subject_only", mean)));
+        Outcome::Scored(finding)
+    }
+
+    fn report(&self) -> Report {
+        let found: Vec<Outcome<ClaimFinding>> =
+            (0..self.sentences.len()).map(|place| self.finding(place)).collect();
+        // What is not settled has a place.
+        let outcome = |(index, settled): (usize, &Option<Outcome<ClaimFinding>>)| {
+            settled.clone().or_else(|| found.get(*self.place.get(&index)?).cloned())
+        };
+        let claims: Vec<Outcome<ClaimFinding>> =
+            self.settled.iter().enumerate().filter_map(outcome).collect();
+        let scores = claims.iter().filter_map(|claim| Some((claim.scored()?.score?, 1)));
+        let value = weighted_mean(scores);
+        let mut notes = notes(&self.check, &self.distinct);
+        if self.baseline.is_none() && value.is_some() {
+            let message = "the model has no baseline of unrelated sentences, so similarity is not rescaled and even unrelated \
+                           sentences count as somewhat alike; make one with `groundline models baseline`";
+            notes.push((Code::NO_BASELINE, message.to_owned()));
+        }
+        let subject_only = mean_of(&claims, "subject_only");
+        Report {
+            method: METHOD,
+            score: response_number(&claims, value, Polarity::HigherIsHallucinated),
+            claims,
+            facts: Vec::new(),
+            extra: subject_only.map(|mean| ("subject_only", mean)).into_iter().collect(),
+            matrix: None,
+            notes,
+            work_items: self.asked,
+        }
+    }
+}
+
+/// `F1` on the scale on which unrelated sentences are at 0.
+fn rescaled(f1: f64, baseline: Option<f64>) -> f64 {
+    match baseline {
+        Some(baseline) if baseline < 1.0 => (f1 - baseline) / (1.0 - baseline),
+        _ => f1,
+    }
+}
+
+/// The different sentences of all samples to compare with, in order of their first.
+fn texts_of(check: &PreparedCheck, distinct: &[Sampled]) -> Vec<SampleSentence> {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut texts: Vec<SampleSentence> = Vec::new();
+    for (place, sampled) in distinct.iter().enumerate() {
+        let Some(sample) = check.samples.get(sampled.index) else { continue };
+        let is_long = |text: &str| tokens(text).nth(SHORT_TOKENS).is_some();
+        let has_long = sentences(sample).any(is_long);
+        let kept = sample.sentences.iter().filter(|sentence| !has_long || is_long(&sentence.text));
+        for sentence in kept {
+            let at = *known.entry(&sentence.text).or_insert(texts.len());
+            if at == texts.len() {
+                texts.push(SampleSentence { text: Arc::clone(&sentence.text), samples: Vec::new() });
+            }
+            if texts[at].samples.last() != Some(&place) {
+                texts[at].samples.push(place);
+            }
+        }
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests;
