@@ -2,7 +2,7 @@
 
 use groundline_bus::{JobBus, NatsBus};
 use groundline_testkit::NatsServer;
-use groundline_types::{Code, SentenceStatus};
+use groundline_types::{CheckRequest, Code, MethodStatus, SentenceStatus};
 use std::time::Duration;
 use system_tests::cluster::{Load, POISON, WorkerProcess, coordinator, request};
 use tokio::time::{Instant, sleep};
@@ -152,5 +152,26 @@ async fn a_worker_and_a_coordinator_that_join_under_load_share_the_work() {
     sleep(Duration::from_secs(1)).await;
     more.expect_all_whole().await;
     load.expect_all_whole().await;
+    expect_no_dead(&bus).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sentences_and_samples_are_compared_token_by_token_on_a_worker_elsewhere() {
+    let server = NatsServer::start();
+    let _worker = WorkerProcess::start(&server, Duration::from_millis(1));
+    let (bus, coordinator) = coordinator(&server).await;
+    let response = "Marie Curie was born in Warsaw. She won the Nobel Prize in Physics in 1905.";
+    let mut request = CheckRequest::with_sources(response, Vec::new());
+    request.methods = vec!["selfcheck_bertscore".to_owned()];
+    request.samples =
+        vec!["Marie Curie was born in Warsaw. She won the Nobel Prize in Physics in 1903.".to_owned()];
+    let result = coordinator.check(request).await.unwrap();
+    let method = &result.methods["selfcheck_bertscore"];
+    assert_eq!(method.status, MethodStatus::Scored, "{method:?}");
+    // The engine there matches equal words: all of the first sentence's, and 8 of 9 of the second's.
+    for (sentence, expected) in method.sentences.iter().zip([0.0, 1.0 / 9.0]) {
+        assert!((sentence.score.unwrap() - expected).abs() < 1e-6, "{sentence:?}");
+    }
+    assert_eq!(result.usage.pairs, 4);
     expect_no_dead(&bus).await;
 }

@@ -1,7 +1,7 @@
 //! Models: the shipped one, a user's own, and broken ones.
 
 use std::path::Path;
-use system_tests::{root, run};
+use system_tests::{root, run, run_with_input};
 
 fn copy_model(into: &Path, leave_out: &[&str]) -> String {
     let to = into.join("model");
@@ -66,6 +66,60 @@ fn a_checkpoint_of_each_family_agrees_with_its_reference() {
         assert_eq!(ran.status, 0, "{ran:?}");
         assert!(ran.stdout.contains("verdict    fine"), "{ran:?}");
     }
+}
+
+#[test]
+fn a_baseline_of_unrelated_sentences_is_measured_and_samples_are_rescaled_by_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = copy_model(dir.path(), &[]);
+    let request = serde_json::json!({
+        "response": "Marie Curie was born in Warsaw.",
+        "samples": ["Marie Curie was born in Warsaw.", "It rained all week in the valley."],
+        "methods": ["selfcheck_bertscore"],
+    });
+    let check = || {
+        let ran =
+            run_with_input(&["check", "-", "--json", "--model", &model], request.to_string().as_bytes());
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let result = ran.json();
+        assert_eq!(result["methods"]["selfcheck_bertscore"]["status"], "scored", "{result}");
+        let is_noted = result["notes"].to_string().contains("GL4013");
+        (result["methods"]["selfcheck_bertscore"]["score"].as_f64().unwrap(), is_noted)
+    };
+    let (plain, is_noted) = check();
+    assert!(is_noted && (0.0..0.5).contains(&plain), "one of two samples says the same: {plain}");
+    let texts =
+        system_tests::file(dir.path(), "passages.txt", "Cats sleep all day.\nRain fell on the hills.\n");
+    let ran = run(&["models", "baseline", &model, &texts, "--pairs", "10"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("10 pairs of 2 sentences in passages.txt"), "{ran:?}");
+    let baseline = std::fs::read_to_string(Path::new(&model).join("similarity_baseline.json")).unwrap();
+    let baseline: serde_json::Value = serde_json::from_str(&baseline).unwrap();
+    let (rescaled, is_noted) = check();
+    assert!(!is_noted);
+    // Rescaling is linear in F1.
+    let f1 = baseline["f1"].as_f64().unwrap();
+    assert!((rescaled - plain / (1.0 - f1)).abs() < 1e-4, "{rescaled} of {plain} with {f1}");
+}
+
+#[test]
+fn the_shipped_model_has_a_baseline_of_its_own() {
+    let request = serde_json::json!({
+        "response": "Marie Curie was born in Warsaw. She kept forty horses in Vienna.",
+        "samples": [
+            "Marie Curie was born in Warsaw. She won two Nobel Prizes.",
+            "Curie was born in the city of Warsaw. She studied physics in Paris.",
+        ],
+        "methods": ["selfcheck_bertscore"],
+    });
+    let ran = run_with_input(&["check", "-", "--json"], request.to_string().as_bytes());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let result = ran.json();
+    assert!(!result["notes"].to_string().contains("GL4013"), "{result}");
+    let sentences = &result["methods"]["selfcheck_bertscore"]["sentences"];
+    let score = |at: usize| sentences[at]["score"].as_f64().unwrap();
+    assert!(score(0) < 0.3 && score(1) > 0.5, "{sentences}");
+    assert_eq!(result["verdict"], serde_json::Value::Null, "agreement is no support by a source");
 }
 
 #[test]

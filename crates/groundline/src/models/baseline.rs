@@ -12,6 +12,9 @@ use std::sync::Arc;
 
 /// A sentence is drawn where it has more tokens; `selfcheck_bertscore` leaves the others out too.
 const SHORT_TOKENS: usize = 3;
+/// Sentences that so many pairs in a row are drawn from: the model remembers them, and reads each once.
+const BLOCK_SENTENCES: usize = 256;
+const BLOCK_PAIRS: usize = 1024;
 /// Draws of a second sentence until one is of another passage.
 const MOST_DRAWS: usize = 64;
 
@@ -45,7 +48,7 @@ pub struct MeasuredBaseline {
 
 /// Measures, on pairs of sentences of different passages in the file `texts`, the similarity that unrelated sentences have with the
 /// model that `config` names, and writes it beside the model. The processor computes. Blocks, for about as long as the model takes
-/// to read two sentences a pair.
+/// to read a quarter as many sentences as there are pairs.
 ///
 /// A file that ends in `.jsonl` has a passage on each line as a JSON string, or as an object's `text`; any other has one on each line
 /// as it is. Empty lines are left out, and a sentence that comes again counts once.
@@ -91,7 +94,7 @@ fn read_passages(path: &Path) -> Result<Vec<String>, Problem> {
     let text = String::from_utf8(bytes)
         .map_err(|_| Problem::new(Code::INVALID_UTF8, format!("{shown} is not valid UTF-8")))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    if !path.extension().is_some_and(|extension| extension == "jsonl") {
+    if path.extension().is_none_or(|extension| extension != "jsonl") {
         return Ok(lines.map(|(_, line)| line.to_owned()).collect());
     }
     let passage = |(number, line): (usize, &str)| {
@@ -129,13 +132,17 @@ fn draw(sentences: &[Sentence], options: BaselineOptions) -> Result<Vec<Work>, P
         let message = "unrelated sentences are drawn from different lines, and the file has sentences on fewer than two";
         return Err(Problem::new(Code::INVALID_FIELD, message));
     }
-    let mut pair = || {
-        let (candidate, passage) = &sentences[random.below(sentences.len())];
-        let mut others = (0..MOST_DRAWS).map(|_| &sentences[random.below(sentences.len())]);
+    let mut block = Vec::new();
+    let mut pair = |number: usize| {
+        if number.is_multiple_of(BLOCK_PAIRS) {
+            block = (0..BLOCK_SENTENCES).map(|_| &sentences[random.below(sentences.len())]).collect();
+        }
+        let (candidate, passage) = block[random.below(block.len())];
+        let mut others = (0..MOST_DRAWS).map(|_| block[random.below(block.len())]);
         let (reference, _) = others.find(|(_, other)| other != passage)?;
         Some(Work::Similarity { candidate: Arc::clone(candidate), reference: Arc::clone(reference) })
     };
-    Ok((0..options.pairs.max(1)).filter_map(|_| pair()).collect())
+    Ok((0..options.pairs.max(1)).filter_map(&mut pair).collect())
 }
 
 #[derive(Debug, Default)]

@@ -22,7 +22,7 @@ pub(super) fn source() -> Vec<Source> {
 #[tokio::test]
 async fn samples_alone_give_numbers_and_no_verdict() {
     let cluster = Cluster::start().await;
-    let methods = ["selfcheck_nli", "selfcheck_ngram", "selfcheck_overlap"];
+    let methods = ["selfcheck_nli", "selfcheck_bertscore", "selfcheck_ngram", "selfcheck_overlap"];
     let result = cluster.check(sampled(&methods, Vec::new())).await.unwrap();
     assert_eq!((result.status, result.verdict, result.action), (Status::Abstained, None, None));
     assert!(!result.alert, "agreement of samples raises no alert and gives no all-clear");
@@ -41,8 +41,32 @@ async fn samples_alone_give_numbers_and_no_verdict() {
         assert_eq!(method.sentences[2].status, SentenceStatus::Abstained, "a greeting");
         assert!(method.extra.contains_key("subject_only"), "{name}: {method:?}");
     }
-    // 2 sentences and 2 samples.
-    assert_eq!((result.usage.pairs, cluster.items()), (4, 4));
+    // 2 sentences and 2 samples, and the 3 different sentences of these.
+    assert_eq!((result.usage.pairs, cluster.items()), (4 + 6, 4 + 6));
+    let not_rescaled = |note: &groundline_types::Note| {
+        note.code == Code::NO_BASELINE && note.location.as_deref() == Some("method selfcheck_bertscore")
+    };
+    assert!(result.notes.iter().any(not_rescaled), "{:?}", result.notes);
+}
+
+#[tokio::test]
+async fn similarity_is_remembered_and_equal_pairs_of_two_checks_are_scored_once() {
+    let cluster = Cluster::start().await;
+    let request = || sampled(&["selfcheck_bertscore"], Vec::new());
+    let first = cluster.check(request()).await.unwrap();
+    let again = cluster.check(request()).await.unwrap();
+    assert_eq!(
+        first.methods["selfcheck_bertscore"].sentences,
+        again.methods["selfcheck_bertscore"].sentences
+    );
+    assert_eq!((cluster.items(), again.usage.cache_hits), (6, 6));
+    let mut twice = request();
+    twice.samples.extend(request().samples);
+    twice.response = format!("{RESPONSE} {RESPONSE}").into();
+    let twice = cluster.check(twice).await.unwrap();
+    assert_eq!(cluster.items(), 6, "nothing in it is new");
+    let score = |result: &CheckResult| result.methods["selfcheck_bertscore"].score.unwrap();
+    assert!((score(&twice) - score(&first)).abs() < 1e-9);
 }
 
 #[tokio::test]

@@ -184,7 +184,7 @@ fn a_baseline_is_read_with_the_model_it_was_made_with_and_changes_no_revision() 
     let load = || Model::load(folder.path(), &LoadOptions::default()).unwrap();
     let without = load();
     assert_eq!(without.facts.similarity_baseline, None);
-    let revision = without.facts.id.revision.clone();
+    let revision = without.facts.id.revision;
     let mut baseline = SimilarityBaseline {
         revision: revision.clone(),
         f1: 0.5,
