@@ -11,16 +11,15 @@
 //! Every different sentence meets every different sentence of the samples, and those follow one another: so each of the samples'
 //! sentences is in one job or two, and an engine computes each text once.
 
-use super::ngram::mean_of;
-use super::sampled::{Sampled, distinct, notes, sentences, settled, weighted_mean};
+use super::sampled::{
+    SUBJECT_ONLY, Sampled, distinct, mean_score, notes, report, sentences, settled, weighted_mean,
+};
 use super::subject::Subjects;
 use super::words::tokens;
 use crate::answers::read_similarity;
-use crate::tally::{never_started, response_number};
+use crate::tally::never_started;
 use crate::{Detector, DetectorOptions, Next};
-use groundline_types::{
-    ClaimFinding, Code, ModelFacts, Outcome, Polarity, PreparedCheck, Reason, Report, Score, Work,
-};
+use groundline_types::{ClaimFinding, Code, ModelFacts, Outcome, PreparedCheck, Reason, Report, Score, Work};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -186,7 +185,7 @@ impl Run {
         let count: u64 = spoken().map(|(_, times)| times).sum();
         let mut finding = ClaimFinding { score: weighted_mean(values()), ..ClaimFinding::default() };
         finding.extra.insert("subject_samples", count as f64);
-        finding.extra.extend(weighted_mean(spoken()).map(|mean| ("subject_only", mean)));
+        finding.extra.extend(weighted_mean(spoken()).map(|mean| (SUBJECT_ONLY, mean)));
         Outcome::Scored(finding)
     }
 
@@ -199,25 +198,14 @@ impl Run {
         };
         let claims: Vec<Outcome<ClaimFinding>> =
             self.settled.iter().enumerate().filter_map(outcome).collect();
-        let scores = claims.iter().filter_map(|claim| Some((claim.scored()?.score?, 1)));
-        let value = weighted_mean(scores);
+        let value = mean_score(&claims);
         let mut notes = notes(&self.check, &self.distinct);
         if self.baseline.is_none() && value.is_some() {
             let message = "the model has no baseline of unrelated sentences, so similarity is not rescaled and even unrelated \
                            sentences count as somewhat alike; make one with `groundline models baseline`";
             notes.push((Code::NO_BASELINE, message.to_owned()));
         }
-        let subject_only = mean_of(&claims, "subject_only");
-        Report {
-            method: METHOD,
-            score: response_number(&claims, value, Polarity::HigherIsHallucinated),
-            claims,
-            facts: Vec::new(),
-            extra: subject_only.map(|mean| ("subject_only", mean)).into_iter().collect(),
-            matrix: None,
-            notes,
-            work_items: self.asked,
-        }
+        Report { work_items: self.asked, ..report(METHOD, claims, value, BTreeMap::new(), notes) }
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{claim_extra, claim_score, facts, planned_items, run, sampled_check};
-use groundline_types::{ClaimKind, Similarity};
+use groundline_types::{ClaimKind, Polarity, Similarity};
 
 const SHARP: &str = "He lives in Paris today.";
 const LOOSE: &str = "He moved to Rome once.";
