@@ -18,7 +18,7 @@ use groundline_actors::{TaskKind, run_blocking};
 #[cfg(feature = "cluster")]
 use groundline_bus::NatsBus;
 use groundline_bus::{JobBus, MemoryBus, MemoryBusOptions, SubjectToken};
-use groundline_coordinator::{CheckObserver, Coordinator};
+use groundline_coordinator::{CheckObserver, Coordinator, CoordinatorOptions};
 use groundline_inference::Engine;
 use groundline_judge::Judge;
 #[cfg(feature = "cluster")]
@@ -314,20 +314,31 @@ impl Inner {
                 let bus = MemoryBus::new(MemoryBusOptions::default());
                 let options = self.config.worker.options();
                 let worker = Worker::start(bus.clone(), Arc::clone(engine), options).await?;
-                let coordinator = self.start_coordinator(bus.clone()).await?;
+                let mut options = self.coordinator_options();
+                // This process loses no job without a word, so a slow machine is waited for until the deadline.
+                options.max_attempts = u32::MAX;
+                let coordinator = self.start_coordinator(bus.clone(), options).await?;
                 Ok(Parts { coordinator, worker: Mutex::new(Some(worker)), bus: AnyBus::Memory(bus) })
             }
             #[cfg(feature = "cluster")]
             Workers::Cluster(bus) => {
-                let coordinator = self.start_coordinator(bus.clone()).await?;
+                let coordinator = self.start_coordinator(bus.clone(), self.coordinator_options()).await?;
                 Ok(Parts { coordinator, worker: Mutex::new(None), bus: AnyBus::Nats(bus.clone()) })
             }
         }
     }
 
-    async fn start_coordinator<B: JobBus>(&self, bus: B) -> Result<Coordinator, Problem> {
+    fn coordinator_options(&self) -> CoordinatorOptions {
         let mut options = self.config.coordinator_options(&self.config_hash, &self.engine_name);
         options.ensemble = self.ensemble.clone();
+        options
+    }
+
+    async fn start_coordinator<B: JobBus>(
+        &self,
+        bus: B,
+        options: CoordinatorOptions,
+    ) -> Result<Coordinator, Problem> {
         Coordinator::start_with_judge(bus, self.facts.clone(), options, self.judge.clone()).await
     }
 }

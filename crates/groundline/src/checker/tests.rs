@@ -2,6 +2,7 @@ use super::*;
 use groundline_coordinator::CancelToken;
 use groundline_testkit::{ToyEngine, ToyHooks};
 use groundline_types::{Code, Source, Status, Verdict};
+use std::time::Duration;
 
 fn toy(config: Config) -> Checker {
     Checker::with_engine(Arc::new(ToyEngine::new(ToyHooks::default())), config).unwrap()
@@ -49,6 +50,16 @@ async fn clones_share_one_checker_and_its_end() {
     assert!(again.usage.cache_hits > 0, "{:?}", again.usage);
     checker.shutdown().await;
     assert_eq!(clone.check(request()).await.unwrap_err().code, Code::INTERNAL);
+}
+
+#[tokio::test]
+async fn a_slow_engine_in_this_process_is_waited_for() {
+    let mut config = Config::default();
+    (config.coordinator.resend_after_ms, config.coordinator.max_attempts) = (1, 1);
+    let hooks = ToyHooks { batch_delay: Duration::from_millis(2500), ..ToyHooks::default() };
+    let checker = Checker::with_engine(Arc::new(ToyEngine::new(hooks)), config).unwrap();
+    let result = checker.check(request()).await.unwrap();
+    assert_eq!(result.coverage, Some(1.0), "{:?}", result.notes);
 }
 
 #[tokio::test]

@@ -157,7 +157,7 @@ options! {
     "coordinator.target_queue_ms": "milliseconds", "how long a job may wait behind others that are under way, at the speed that workers say they have; never less than what they hold. Long enough that no worker runs dry, short enough that the order of work is decided where fairness is";
     "coordinator.no_worker_timeout_ms": "milliseconds", "how long jobs wait for any worker to be there before their pairs count as unchecked; 0: until their deadline. A quick honest answer instead of a wait for nobody";
     "coordinator.resend_after_ms": "milliseconds", "how long nothing at all may be answered before unanswered jobs are sent again. A slow engine that still answers is no reason";
-    "coordinator.max_attempts": "attempts", "how often a job is sent with nothing answered in between before its pairs count as unchecked";
+    "coordinator.max_attempts": "attempts", "how often a job is sent over a broker with nothing answered in between before its pairs count as unchecked";
     "coordinator.stop_timeout_ms": "milliseconds", "how long shutting down waits for running checks before they answer with what they have";
     "worker.batch_tokens": "tokens, 0 = what the engine recommends", "tokens of a batch. The engine knows what keeps its threads busy within its memory";
     "worker.batch_target_ms": "milliseconds", "how long a batch should take the device, at the speed measured so far. Whoever comes next waits for what runs, and larger batches are hardly faster; a batch has at least 1,024 tokens all the same";
