@@ -13,6 +13,7 @@
 //! Samples that are the same text count as often as they were given, and are scored once. A sample without a word is left out with
 //! a note.
 
+mod asked;
 mod bertscore;
 mod crossing;
 pub mod math;

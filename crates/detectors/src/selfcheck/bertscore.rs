@@ -11,9 +11,9 @@
 //! Every different sentence meets every different sentence of the samples, and those follow one another: so each of the samples'
 //! sentences is in one job or two, and an engine computes each text once.
 
-use super::sampled::{
-    SUBJECT_ONLY, Sampled, distinct, mean_score, notes, report, sentences, settled, weighted_mean,
-};
+use super::asked::Asked;
+use super::crossing::finding_of;
+use super::sampled::{Sampled, distinct, mean_score, notes, report, sentences};
 use super::subject::Subjects;
 use super::words::tokens;
 use crate::answers::read_similarity;
@@ -41,11 +41,7 @@ struct Run {
     baseline: Option<f64>,
     distinct: Vec<Sampled>,
     subjects: Subjects,
-    settled: Vec<Option<Outcome<ClaimFinding>>>,
-    /// Index of the first claim of each different text to score.
-    sentences: Vec<usize>,
-    /// For each claim to score, its place in `sentences`.
-    place: BTreeMap<usize, usize>,
+    sentences: Asked,
     texts: Vec<SampleSentence>,
     /// Pairs asked and answered so far.
     asked: usize,
@@ -76,10 +72,10 @@ impl SelfcheckBertscore {
         if start == run.asked {
             return Next::Done(run.report());
         }
-        let (many, check) = (run.sentences.len(), &run.check);
+        let many = run.sentences.count();
         let work = |at: usize| Work::Similarity {
             candidate: Arc::clone(&run.texts[at / many].text),
-            reference: Arc::clone(&check.claims[run.sentences[at % many]].text),
+            reference: Arc::clone(run.sentences.text(at % many)),
         };
         Next::Work((start..run.asked).map(work).collect())
     }
@@ -113,31 +109,18 @@ impl Run {
         let texts = texts_of(check, &distinct);
         // One text alone has fewer markers around it than a pair.
         let room = facts.max_tokens.saturating_sub(facts.pair_overhead_tokens);
-        let mut settled = settled(check, &distinct);
-        let (mut sentences, mut place, mut known) = (Vec::new(), BTreeMap::new(), HashMap::new());
-        for (index, slot) in settled.iter_mut().enumerate().filter(|(_, slot)| slot.is_none()) {
-            let text = &check.claims[index].text;
+        let sentences = Asked::new(check, &distinct, |text| {
             let tokens = facts.counter.count_tokens(text);
-            if tokens > room {
-                let message = format!("the sentence has {tokens} tokens and the model reads {room} at once");
-                *slot = Some(Outcome::Failed(Reason::new(Code::CLAIM_TOO_LONG, message)));
-                continue;
-            }
-            let at = *known.entry(&**text).or_insert(sentences.len());
-            if at == sentences.len() {
-                sentences.push(index);
-            }
-            place.insert(index, at);
-        }
+            let message = format!("the sentence has {tokens} tokens and the model reads {room} at once");
+            (tokens > room).then(|| Reason::new(Code::CLAIM_TOO_LONG, message))
+        });
         Self {
             baseline: facts.similarity_baseline,
             subjects: Subjects::new(&check.samples, &distinct),
             // Below any F1: every sample has a sentence, and so ends with another number.
-            best: vec![Ok(vec![f64::NEG_INFINITY; distinct.len()]); sentences.len()],
+            best: vec![Ok(vec![f64::NEG_INFINITY; distinct.len()]); sentences.count()],
             distinct,
-            settled,
             sentences,
-            place,
             texts,
             asked: 0,
             answered: 0,
@@ -146,12 +129,12 @@ impl Run {
     }
 
     fn planned_items(&self) -> usize {
-        self.sentences.len() * self.texts.len()
+        self.sentences.count() * self.texts.len()
     }
 
     fn take(&mut self, outcomes: &[Outcome<Score>]) {
         for (at, number) in (self.answered..self.asked).enumerate() {
-            let (text, sentence) = (number / self.sentences.len(), number % self.sentences.len());
+            let (text, sentence) = (number / self.sentences.count(), number % self.sentences.count());
             let slot = &mut self.best[sentence];
             match (read_similarity(outcomes.get(at)), &mut *slot) {
                 (_, Err(_)) => {}
@@ -176,28 +159,20 @@ impl Run {
             }
             Err(reason) => return Outcome::Failed(reason.clone()),
         };
-        let values = || {
-            let samples = self.distinct.iter().zip(best);
-            samples.map(|(sampled, f1)| (1.0 - rescaled(*f1, self.baseline), sampled.times))
+        let speaking = self.subjects.speaking(self.sentences.text(place));
+        let samples = self.distinct.iter().zip(best).zip(&speaking);
+        let value = |((sampled, f1), speaks): ((&Sampled, &f64), &bool)| {
+            (1.0 - rescaled(*f1, self.baseline), sampled.times, *speaks)
         };
-        let speaking = self.subjects.speaking(&self.check.claims[self.sentences[place]].text);
-        let spoken = || values().zip(&speaking).filter(|(_, speaks)| **speaks).map(|(value, _)| value);
-        let count: u64 = spoken().map(|(_, times)| times).sum();
-        let mut finding = ClaimFinding { score: weighted_mean(values()), ..ClaimFinding::default() };
-        finding.extra.insert("subject_samples", count as f64);
-        finding.extra.extend(weighted_mean(spoken()).map(|mean| (SUBJECT_ONLY, mean)));
-        Outcome::Scored(finding)
+        let values: Vec<_> = samples.map(value).collect();
+        // A sentence is asked about where there are samples.
+        Outcome::Scored(finding_of(&values).unwrap_or_default())
     }
 
     fn report(&self) -> Report {
         let found: Vec<Outcome<ClaimFinding>> =
-            (0..self.sentences.len()).map(|place| self.finding(place)).collect();
-        // What is not settled has a place.
-        let outcome = |(index, settled): (usize, &Option<Outcome<ClaimFinding>>)| {
-            settled.clone().or_else(|| found.get(*self.place.get(&index)?).cloned())
-        };
-        let claims: Vec<Outcome<ClaimFinding>> =
-            self.settled.iter().enumerate().filter_map(outcome).collect();
+            (0..self.sentences.count()).map(|place| self.finding(place)).collect();
+        let claims = self.sentences.claims(&found);
         let value = mean_score(&claims);
         let mut notes = notes(&self.check, &self.distinct);
         if self.baseline.is_none() && value.is_some() {

@@ -1,19 +1,14 @@
 //! Every different sentence of a check meets every different text of its samples, sentence by sentence.
 
-use super::sampled::{SUBJECT_ONLY, Sampled, settled, weighted_mean};
-use groundline_types::{ClaimFinding, Code, Outcome, PreparedCheck, Reason};
-use std::collections::{BTreeMap, HashMap};
+use super::asked::Asked;
+use super::sampled::{SUBJECT_ONLY, Sampled, weighted_mean};
+use groundline_types::{ClaimFinding, Outcome, PreparedCheck, Reason};
 use std::sync::Arc;
 
 /// How far a method is with its sentences and texts.
 #[derive(Debug)]
 pub(super) struct Crossing {
-    check: Arc<PreparedCheck>,
-    settled: Vec<Option<Outcome<ClaimFinding>>>,
-    /// Index of the first claim of each different text to ask about.
-    sentences: Vec<usize>,
-    /// For each claim to ask about, its place in `sentences`.
-    place: BTreeMap<usize, usize>,
+    sentences: Asked,
     /// How many texts each sentence meets.
     texts: usize,
     asked: usize,
@@ -31,37 +26,13 @@ impl Crossing {
         texts: usize,
         refuse: impl Fn(&str) -> Option<Reason>,
     ) -> Self {
-        let mut settled = settled(check, distinct);
-        let (mut sentences, mut place, mut known) = (Vec::new(), BTreeMap::new(), HashMap::new());
-        for (index, slot) in settled.iter_mut().enumerate().filter(|(_, slot)| slot.is_none()) {
-            let text = &check.claims[index].text;
-            *slot = refuse(text).map(Outcome::Failed);
-            if slot.is_some() {
-                continue;
-            }
-            let at = *known.entry(&**text).or_insert(sentences.len());
-            if at == sentences.len() {
-                sentences.push(index);
-            }
-            place.insert(index, at);
-        }
-        let (open, found) = (Vec::new(), Vec::new());
-        Self {
-            settled,
-            sentences,
-            place,
-            texts,
-            asked: 0,
-            answered: 0,
-            open,
-            found,
-            check: Arc::clone(check),
-        }
+        let sentences = Asked::new(check, distinct, refuse);
+        Self { sentences, texts, asked: 0, answered: 0, open: Vec::new(), found: Vec::new() }
     }
 
     /// Crossings in all.
     pub(super) fn planned(&self) -> usize {
-        self.sentences.len() * self.texts
+        self.sentences.count() * self.texts
     }
 
     /// Crossings asked about so far.
@@ -74,7 +45,7 @@ impl Crossing {
         let (start, end) = (self.asked, (self.asked + most).min(self.planned()));
         self.asked = end;
         let this = &*self;
-        (start..end).map(move |at| (this.sentence(at / this.texts), at % this.texts))
+        (start..end).map(move |at| (this.sentences.text(at / this.texts), at % this.texts))
     }
 
     /// Takes the answers to the crossings last asked about, in their order, and finds what they say of each sentence that has all of
@@ -88,7 +59,7 @@ impl Crossing {
             self.open.push(answer(at));
             if self.open.len() == self.texts {
                 let answers = std::mem::take(&mut self.open);
-                let found = finding(self.sentence(self.found.len()), &answers);
+                let found = finding(self.sentences.text(self.found.len()), &answers);
                 self.found.push(found);
             }
         }
@@ -97,19 +68,7 @@ impl Crossing {
 
     /// One outcome for each claim of the check.
     pub(super) fn claims(&self) -> Vec<Outcome<ClaimFinding>> {
-        let missing = || {
-            let message = "the method ended before this sentence was asked about";
-            Outcome::Failed(Reason::new(Code::INTERNAL, message))
-        };
-        let found = |index: usize| self.place.get(&index).and_then(|at| self.found.get(*at)).cloned();
-        let outcome = |(index, settled): (usize, &Option<Outcome<ClaimFinding>>)| {
-            settled.clone().or_else(|| found(index)).unwrap_or_else(missing)
-        };
-        self.settled.iter().enumerate().map(outcome).collect()
-    }
-
-    fn sentence(&self, place: usize) -> &Arc<str> {
-        &self.check.claims[self.sentences[place]].text
+        self.sentences.claims(&self.found)
     }
 }
 
