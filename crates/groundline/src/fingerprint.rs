@@ -8,7 +8,7 @@ use groundline_verdict::ensemble::EnsembleUse;
 const DIGITS: usize = 16;
 
 /// The hash that results carry as `config_hash`: equal hashes and equal requests give equal results. It covers the model's
-/// revision and labels, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`, the weights of the ensemble
+/// revision and labels, its baseline of similarity where it has one, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`, the weights of the ensemble
 /// where there is one, and where there is a judge, which one and how it is asked; not how results are computed or shown.
 pub(crate) fn config_hash(
     config: &Config,
@@ -40,6 +40,9 @@ pub(crate) fn config_hash(
         let manner = (&judge.verdict, &judge.selfcheck, &judge.sampling, judge.max_input_bytes);
         field("judge", &serde_json::to_vec(&(place, manner)).map_err(internal)?);
     }
+    if let Some(baseline) = facts.similarity_baseline {
+        field("similarity_baseline", &baseline.to_le_bytes());
+    }
     if let EnsembleUse::On(ensemble) = ensemble {
         field("ensemble", &serde_json::to_vec(ensemble.profile()).map_err(internal)?);
     }
@@ -65,7 +68,13 @@ mod tests {
         assert_eq!(hash(&config), base);
         config.verdict.support_threshold = 0.6;
         assert_ne!(hash(&config), base);
-        let other = ToyEngine::new(ToyHooks::default()).with_facts(|facts| facts.window_tokens += 1);
-        assert_ne!(config_hash(&Config::default(), other.facts(), &EnsembleUse::Off).unwrap(), base);
+        let toy = || ToyEngine::new(ToyHooks::default());
+        let others = [
+            toy().with_facts(|facts| facts.window_tokens += 1),
+            toy().with_facts(|facts| facts.similarity_baseline = Some(0.2)),
+        ];
+        for other in others {
+            assert_ne!(config_hash(&Config::default(), other.facts(), &EnsembleUse::Off).unwrap(), base);
+        }
     }
 }
