@@ -16,6 +16,7 @@ mod table;
 mod tests;
 
 use crate::mapped::MappedText;
+use crate::sentences::sentences;
 use groundline_types::Span;
 use inline::Inline;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -55,11 +56,25 @@ pub(crate) struct Block {
     pub(crate) code: Vec<Range<usize>>,
     /// Link texts in the text.
     pub(crate) links: Vec<Range<usize>>,
+    /// Emphasised, strong and struck parts of the text; in the order of their ends.
+    pub(crate) emphasis: Vec<Range<usize>>,
     /// Which leaf of Markdown's structure it is of, in rising order. A paragraph that is cut at its bold lines gives several
     /// blocks of one leaf.
     pub(crate) leaf: usize,
     /// Whether it was read again from an indented or HTML block, or from a text that was all markup.
     pub(crate) is_reread: bool,
+}
+
+impl Block {
+    /// The ranges of its sentences, as running text. Inline code and replacements are not cut.
+    pub(crate) fn sentences(&self) -> Vec<Range<usize>> {
+        let can_cut = |at: usize| {
+            let after = self.code.partition_point(|range| range.end <= at);
+            let in_code = self.code.get(after).is_some_and(|range| range.start < at);
+            !in_code && self.text.can_cut(at)
+        };
+        sentences(self.text.as_str(), &self.breaks, can_cut)
+    }
 }
 
 /// The blocks of `text` in order. Their places in `text` do not overlap.
@@ -242,8 +257,9 @@ impl<'a> Collector<'a> {
                 }
             }
             TagEnd::TableHead => {
-                let header = self.table.as_mut().and_then(Table::header);
-                self.add(header);
+                let line = &self.original[range.start..];
+                let blocks = self.table.as_mut().map(|table| table.header(line)).unwrap_or_default();
+                blocks.into_iter().flatten().for_each(|block| self.add([block]));
             }
             TagEnd::TableRow => {
                 let row = self.table.as_mut().and_then(|table| table.row(self.original, range));

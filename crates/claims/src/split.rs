@@ -11,7 +11,6 @@ use crate::facts;
 use crate::kind;
 use crate::markdown::{Block, BlockKind, blocks};
 use crate::names::find_names;
-use crate::sentences::sentences;
 use crate::values::{ValueKind, find_values};
 use groundline_types::{AtomicFact, Claim, ClaimKind, HighStakesTag, Span};
 use std::ops::Range;
@@ -95,7 +94,7 @@ pub fn split_source(text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     for block in blocks(text) {
         let ranges = match block.kind {
-            BlockKind::Paragraph | BlockKind::HeadingLike => sentence_ranges(&block),
+            BlockKind::Paragraph | BlockKind::HeadingLike => block.sentences(),
             BlockKind::Code => lines(&block),
             BlockKind::Heading | BlockKind::TableHeader | BlockKind::TableRow => vec![whole(&block)],
         };
@@ -132,7 +131,7 @@ fn pieces(block: &Block, in_references: bool) -> Vec<(Range<usize>, ClaimKind)> 
     {
         return vec![(range, ClaimKind::Citation)];
     }
-    let ranges = sentence_ranges(block);
+    let ranges = block.sentences();
     let lone = ranges.len() == 1;
     let of = |range: &Range<usize>| {
         let text = &text[range.clone()];
@@ -156,15 +155,6 @@ fn whole(block: &Block) -> Range<usize> {
     let text = block.text.as_str();
     let start = text.len() - text.trim_start().len();
     start..text.trim_end().len().max(start)
-}
-
-fn sentence_ranges(block: &Block) -> Vec<Range<usize>> {
-    let can_cut = |at: usize| {
-        let after = block.code.partition_point(|range| range.end <= at);
-        let in_code = block.code.get(after).is_some_and(|range| range.start < at);
-        !in_code && block.text.can_cut(at)
-    };
-    sentences(block.text.as_str(), &block.breaks, can_cut)
 }
 
 fn lines(block: &Block) -> Vec<Range<usize>> {

@@ -14,7 +14,8 @@ pub(crate) struct Inline {
     code: Vec<Range<usize>>,
     links: Vec<Range<usize>>,
     bold: Vec<Range<usize>>,
-    /// Starts of the elements that are open: links and bold text.
+    emphasis: Vec<Range<usize>>,
+    /// Starts of the elements that are open: links and emphasis.
     starts: Vec<usize>,
 }
 
@@ -31,9 +32,7 @@ impl Inline {
                 if let Some(length) = literal {
                     self.text.push_exact(range.start, &original[range.start..range.start + length]);
                 }
-                if matches!(tag, Tag::Strong) {
-                    self.starts.push(self.text.len());
-                }
+                self.starts.push(self.text.len());
             }
             _ => {}
         }
@@ -48,9 +47,12 @@ impl Inline {
             TagEnd::Image => {
                 self.starts.pop();
             }
-            TagEnd::Strong => {
-                let start = self.starts.pop().unwrap_or(0);
-                self.bold.push(start..self.text.len());
+            TagEnd::Strong | TagEnd::Emphasis | TagEnd::Strikethrough => {
+                let range = self.starts.pop().unwrap_or(0)..self.text.len();
+                if tag == TagEnd::Strong {
+                    self.bold.push(range.clone());
+                }
+                self.emphasis.push(range);
             }
             _ => {}
         }
@@ -127,8 +129,8 @@ impl Inline {
         if self.text.is_blank() {
             return None;
         }
-        let Inline { text, breaks, code, links, .. } = self;
-        let block = Block { kind, text, breaks, code, links, leaf: 0, is_reread: false };
+        let Inline { text, breaks, code, links, emphasis, .. } = self;
+        let block = Block { kind, text, breaks, code, links, emphasis, leaf: 0, is_reread: false };
         Some(if kind == BlockKind::Code { block } else { marks::without_marks(block) })
     }
 
@@ -200,6 +202,7 @@ impl Inline {
             breaks: breaks.map(|at| at - range.start).collect(),
             code: within(&self.code),
             links: within(&self.links),
+            emphasis: within(&self.emphasis),
             ..Inline::default()
         }
     }

@@ -31,7 +31,9 @@ pub(crate) fn without_marks(block: Block) -> Block {
         |ranges: &[Range<usize>]| ranges.iter().map(|range| shift(range.start)..shift(range.end)).collect();
     let mut breaks: Vec<usize> = block.breaks.iter().map(|at| shift(*at)).collect();
     breaks.dedup();
-    Block { text, breaks, code: shift_all(&block.code), links: shift_all(&block.links), ..block }
+    let (code, links, emphasis) =
+        (shift_all(&block.code), shift_all(&block.links), shift_all(&block.emphasis));
+    Block { text, breaks, code, links, emphasis, ..block }
 }
 
 fn marks(mapped: &MappedText, code: &[Range<usize>]) -> Vec<Range<usize>> {

@@ -8,6 +8,8 @@ use groundline_types::Span;
 /// A table as it is read.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
+    /// The first cell of the row that is read, as a paragraph.
+    first: Option<Block>,
     header: Vec<MappedText>,
     cells: Vec<MappedText>,
     /// End of the last cell in the original.
@@ -17,16 +19,26 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn cell(&mut self, cell: Inline, range: Span) {
         let block = cell.into_block(BlockKind::Paragraph);
+        if self.cells.is_empty() {
+            self.first.clone_from(&block);
+        }
         self.cells.push(block.map(|block| block.text).unwrap_or_default());
         self.end = range.end;
     }
 
-    /// Ends the header row.
-    pub(crate) fn header(&mut self) -> Option<Block> {
+    /// Ends the header row, which begins with `line`. Without a pipe at its start it was a line of prose until the row of
+    /// dashes was read. Where its first cell is more than a sentence it stays one, as a block of its own: nobody writes the
+    /// name of a column so, and what a reader of a growing text was shown holds.
+    pub(crate) fn header(&mut self, line: &str) -> [Option<Block>; 2] {
         self.header = std::mem::take(&mut self.cells);
+        let is_open = !line.trim_start().starts_with('|');
+        let prose = self.first.take().filter(|first| is_open && first.sentences().len() > 1);
+        if prose.is_some() {
+            self.header[0] = MappedText::default();
+        }
         let names: Vec<&str> =
             self.header.iter().map(|cell| cell.as_str().trim()).filter(|name| !name.is_empty()).collect();
-        block(BlockKind::TableHeader, &self.header, &names.join("; "))
+        [prose, block(BlockKind::TableHeader, &self.header, &names.join("; "))]
     }
 
     /// Ends a row of the body. `row` is its place in `original`; cells beyond the header's, which Markdown leaves out, are
@@ -63,6 +75,6 @@ fn block(kind: BlockKind, cells: &[MappedText], text: &str) -> Option<Block> {
     };
     let mut mapped = MappedText::default();
     mapped.push_replacement(Span::new(span(first).start, span(last).end), text);
-    let (breaks, code, links) = (Vec::new(), Vec::new(), Vec::new());
-    Some(Block { kind, text: mapped, breaks, code, links, leaf: 0, is_reread: false })
+    let (breaks, code, links, emphasis) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    Some(Block { kind, text: mapped, breaks, code, links, emphasis, leaf: 0, is_reread: false })
 }

@@ -6,7 +6,8 @@
 //!   letter is there. Up to its first letter, a line may still become a list item, a fence, an underline or the rule of a table;
 //! - or the *open* leaf at the end, where that is one plain paragraph, and the claim is a sentence behind which another one has
 //!   begun with a whole word. Nothing up to the end of that word may be a sign that a later one could pair with (an asterisk, a
-//!   backtick, a bracket), and no bracket of the sentence may be open with its end in reach.
+//!   backtick, a bracket), no bracket of the sentence may be open with its end in reach, and no emphasis that begins before that place may end
+//!   behind it: code or a link in between, which binds closer, would turn its signs into text.
 //!
 //! Asterisks and the like at the very end are left out: whether they open, close or are text depends on what follows them.
 //!
@@ -114,6 +115,9 @@ fn settled_in(block: &Block, sentences: &[Range<usize>]) -> usize {
         let (sentence, next) = (&pair[0], &pair[1]);
         let Some(word_end) = whole_word(text, sentence.end) else { break };
         let until = word_end.max(next.start);
+        if block.emphasis.iter().any(|range| range.start < until && until < range.end) {
+            break;
+        }
         if has(sentence.clone(), PAIRING) || has(sentence.end..until, UNFINISHED) {
             break;
         }

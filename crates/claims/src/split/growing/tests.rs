@@ -87,6 +87,11 @@ fn a_sign_at_the_end_may_close_nothing_after_all() {
     for text in ["A ~~word. Then U.S.~~a was", "A `word. Then it``s` end", "A **word. Then U.S.**a was so"] {
         every_prefix(text);
     }
+    for text in ["A *word. Then `is* it` so", "A **word. Then <it** a=\"b\"> so", "A ~~word. Then [a~~](b) so"] {
+        every_prefix(text);
+    }
+    assert_eq!(settled("A *word. Then it is* so"), [""; 0], "a backtick may follow");
+    assert_eq!(settled("A *word.* Then it *is* so"), ["A word."]);
     assert_eq!(settled("A ~~word. Then it is~~"), [""; 0]);
     assert_eq!(settled("A ~~word~~ here. Then it is~~"), ["A word here."]);
 }
@@ -99,6 +104,18 @@ fn a_leaf_is_settled_when_the_next_one_has_begun() {
     assert_eq!(settled("| A |\n|---|\n| b |\n| c"), ["A", "A: b"]);
     assert_eq!(settled("```\nx = 1\n```\nSo"), ["x = 1"]);
     assert_eq!(settled("A _word. B\n\nSo"), ["A _word.", "B"]);
+}
+
+#[test]
+fn a_line_of_prose_that_becomes_the_head_of_a_table_keeps_its_sentences() {
+    for text in ["Aa? ]A a |\n|---|\n", "One is. Two is it | b. Then\n---|---\nx | y\n\nSo", "> One is. Two is | b\n> -|-\n"] {
+        every_prefix(text);
+    }
+    let whole = |text| split_response(text, &OPTIONS).iter().map(|c| c.text.to_string()).collect::<Vec<_>>();
+    assert_eq!(settled("One is. Two is | b"), ["One is."]);
+    assert_eq!(whole("One is. Two is | b\n---|---\nx | y"), ["One is.", "Two is", "b", "x; b: y"]);
+    assert_eq!(whole("One | b\n---|---\nx | y"), ["One; b", "One: x; b: y"]);
+    assert_eq!(whole("| One is. Two is | b |\n|---|---|\n"), ["One is. Two is; b"], "it begins as a table");
 }
 
 #[test]
