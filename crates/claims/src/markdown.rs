@@ -9,7 +9,7 @@
 mod hidden;
 mod html;
 mod inline;
-mod marks;
+pub(crate) mod marks;
 mod table;
 
 #[cfg(test)]

@@ -80,6 +80,12 @@ pub(super) fn is_chain(text: &str) -> bool {
     at > 0 && at == text.len()
 }
 
+/// Whether a bracket that closes stands before one that opens no mark, as in "[1][a](b)": a definition of the second label would
+/// make a link of both.
+pub(crate) fn may_chain(text: &str) -> bool {
+    text.match_indices("][").any(|(at, _)| mark_end(text, at + 1, '[').is_none())
+}
+
 /// The index after the mark whose bracket opens at `at`.
 fn mark_end(text: &str, at: usize, bracket: char) -> Option<usize> {
     let inner = &text[at + bracket.len_utf8()..];

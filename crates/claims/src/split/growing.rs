@@ -17,8 +17,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Block, BlockKind, SplitOptions, behind_mark, claim, opens_references, pieces, shifted};
+use super::{Block, BlockKind, SplitOptions, behind_mark, claim, opens_references, pieces, shifted, whole};
 use crate::markdown::blocks;
+use crate::markdown::marks::may_chain;
 use crate::sentences::BRACKET_REACH_BYTES;
 use groundline_types::Claim;
 use std::ops::Range;
@@ -50,7 +51,8 @@ pub fn settled_claims(text: &str, options: &SplitOptions) -> Vec<Claim> {
     let may_define = text.contains("]:");
     let (mut claims, mut in_references) = (Vec::new(), false);
     for block in &blocks {
-        if has_label(block) || (block.is_reread && block.leaf == open_leaf) {
+        let written = block.text.span(whole(block)).slice(text).unwrap_or_default();
+        if has_label(block) || may_chain(written) || (block.is_reread && block.leaf == open_leaf) {
             break;
         }
         let mut found = pieces(block, in_references);

@@ -90,6 +90,8 @@ fn a_sign_at_the_end_may_close_nothing_after_all() {
     for text in ["A *word. Then `is* it` so", "A **word. Then <it** a=\"b\"> so", "A ~~word. Then [a~~](b) so"] {
         every_prefix(text);
     }
+    every_prefix("# So [1][a](b)\nIt is so.\n\n[a]: b\n\nA a");
+    assert_eq!(settled("It [1][2] is so.\n\nSo it"), ["It is so."], "citation marks stay marks");
     assert_eq!(settled("A *word. Then it is* so"), [""; 0], "a backtick may follow");
     assert_eq!(settled("A *word.* Then it *is* so"), ["A word."]);
     assert_eq!(settled("A ~~word. Then it is~~"), [""; 0]);
