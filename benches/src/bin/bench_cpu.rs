@@ -12,7 +12,7 @@ use anyhow::{Context as _, anyhow, bail};
 use benches::read_pairs;
 use clap::Parser;
 use groundline_inference::cpu::{Isa, bench::peak_gflops};
-use groundline_inference::{Encoded, Engine, LoadOptions, Model};
+use groundline_inference::{Encoded, Engine, LoadOptions, Model, Precision, PrecisionChoice};
 use groundline_types::{Problem, Score, Work};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +35,9 @@ struct Arguments {
     /// Threads that compute.
     #[arg(long)]
     threads: usize,
+    /// How exactly to compute, such as f32, bf16 or int8-bf16-output.
+    #[arg(long, default_value_t = Precision::F32)]
+    precision: Precision,
     /// Take only so many pairs.
     #[arg(long)]
     limit: Option<usize>,
@@ -51,7 +54,8 @@ struct Contender {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let options = LoadOptions { threads: Some(arguments.threads), ..LoadOptions::default() };
+    let precision = PrecisionChoice::Exactly(arguments.precision);
+    let options = LoadOptions { threads: Some(arguments.threads), precision, ..LoadOptions::default() };
     let mut contender = Contender {
         engine: Model::load(&arguments.model, &options).map_err(failed)?,
         isa: Isa::choose(None).map_err(failed)?,

@@ -1,6 +1,6 @@
 //! From the command line to a command and its exit status.
 
-use crate::args::{CheckArgs, Cli, Command};
+use crate::args::{CheckArgs, Cli, Command, PrecisionArg};
 use crate::check::check;
 use crate::console::Console;
 use crate::failure::{EXIT_OK, Failure};
@@ -141,13 +141,20 @@ fn role_layers(layers: ConfigLayers, args: &RoleArgs) -> ConfigLayers {
     if let Some(threads) = args.threads {
         layers = layers.set("engine.threads", threads as u64);
     }
-    with_device(layers, args.device)
+    with_precision(with_device(layers, args.device), args.precision)
 }
 
 #[cfg(feature = "cluster")]
 fn with_nats(layers: ConfigLayers, url: Option<&str>) -> ConfigLayers {
     match url {
         Some(url) => layers.set("nats.urls", vec![url.to_owned()]),
+        None => layers,
+    }
+}
+
+fn with_precision(layers: ConfigLayers, precision: Option<PrecisionArg>) -> ConfigLayers {
+    match precision {
+        Some(precision) => layers.set("engine.precision", precision.name()),
         None => layers,
     }
 }
@@ -169,7 +176,7 @@ fn with_options(mut layers: ConfigLayers, args: &CheckArgs) -> ConfigLayers {
     if let Some(threads) = args.threads {
         layers = layers.set("engine.threads", threads as u64);
     }
-    layers = with_device(layers, args.device);
+    layers = with_precision(with_device(layers, args.device), args.precision);
     if let Some(model) = &args.model {
         layers = layers.set("model.name", model.as_str());
     }

@@ -5,7 +5,7 @@ mod check;
 mod cluster;
 mod ensemble;
 
-pub(crate) use check::CheckArgs;
+pub(crate) use check::{CheckArgs, PrecisionArg};
 #[cfg(feature = "cluster")]
 pub(crate) use cluster::{DeadCommand, DoctorArgs, KeysCommand, RoleArgs};
 pub(crate) use ensemble::{EnsembleArgs, EnsembleCommand, LabelledArgs};
@@ -196,6 +196,21 @@ Pairs are drawn from different lines. The processor computes.")]
         /// What the draw begins with
         #[arg(long, value_name = "N", default_value_t = BaselineOptions::default().seed)]
         seed: u64,
+    },
+    /// Measure how exactly a model answers in bf16 and int8, and write into its folder which of them `--precision auto` may take
+    #[command(after_help = "\
+Example:
+  groundline models precision path/to/model pairs.jsonl
+
+The file has an object with \"premise\" and \"claim\" on each line: at least 500, of the kind that will be checked. Each is scored in
+every precision, and compared with single precision. The processor computes.")]
+    Precision {
+        /// A name as listed, or a folder
+        #[arg(value_name = "NAME|DIR")]
+        model: String,
+        /// The pairs
+        #[arg(value_name = "FILE")]
+        pairs: PathBuf,
     },
     /// Turn a checkpoint of pickled weights (.bin, .pt, .ckpt) into a folder with safetensors; needs python3 and no package
     #[command(after_help = "\

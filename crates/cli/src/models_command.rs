@@ -2,6 +2,7 @@
 
 mod baseline;
 mod convert;
+mod precision;
 
 use crate::args::{ModelsArgs, ModelsCommand};
 use crate::failure::{EXIT_INPUT, EXIT_OK, Failure};
@@ -27,6 +28,10 @@ pub(crate) fn run(args: ModelsArgs, mut layers: ConfigLayers, sink: &mut Sink) -
         Some(ModelsCommand::Baseline { model, texts, pairs, seed }) => {
             let config = layers.set("model.name", model).load()?;
             baseline::run(&config, &texts, BaselineOptions { pairs, seed }, sink)
+        }
+        Some(ModelsCommand::Precision { model, pairs }) => {
+            let config = layers.set("model.name", model).load()?;
+            precision::run(&config, &pairs, sink)
         }
         Some(ModelsCommand::Convert { file, folder, preset, base }) => {
             convert::run(&convert::Conversion { file, folder, preset, base }, sink)

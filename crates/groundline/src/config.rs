@@ -26,7 +26,7 @@ pub use scoring::{CacheConfig, CoordinatorConfig, WorkerConfig};
 use groundline_bus::NatsOptions;
 use groundline_coordinator::{CoordinatorOptions, validate_policies};
 use groundline_detectors::{DetectorOptions, Need, methods};
-use groundline_inference::DeviceChoice;
+use groundline_inference::{DeviceChoice, PrecisionChoice};
 use groundline_inference::cpu::Isa;
 use groundline_judge::JudgeOptions;
 use groundline_telemetry::TelemetryOptions;
@@ -109,6 +109,8 @@ pub struct EngineConfig {
     pub isa: IsaChoice,
     /// Processor or GPU.
     pub device: DeviceChoice,
+    /// How exactly the processor computes.
+    pub precision: PrecisionChoice,
 }
 
 /// Which instruction set the kernels use.

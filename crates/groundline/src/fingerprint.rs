@@ -1,6 +1,7 @@
 //! A hash of every setting that can change a result.
 
 use crate::Config;
+use groundline_inference::PrecisionChoice;
 use groundline_types::{Code, ModelFacts, Problem};
 use groundline_verdict::ensemble::EnsembleUse;
 
@@ -8,7 +9,7 @@ use groundline_verdict::ensemble::EnsembleUse;
 const DIGITS: usize = 16;
 
 /// The hash that results carry as `config_hash`: equal hashes and equal requests give equal results. It covers the model's
-/// revision and labels, its baseline of similarity where it has one, the windows, and the sections `detectors`, `verdict`, `policies` and `limits`, the weights of the ensemble
+/// revision and labels, its baseline of similarity where it has one, the windows, a precision that is not single, and the sections `detectors`, `verdict`, `policies` and `limits`, the weights of the ensemble
 /// where there is one, and where there is a judge, which one and how it is asked; not how results are computed or shown.
 pub(crate) fn config_hash(
     config: &Config,
@@ -40,6 +41,9 @@ pub(crate) fn config_hash(
         let manner = (&judge.verdict, &judge.selfcheck, &judge.sampling, judge.max_input_bytes);
         field("judge", &serde_json::to_vec(&(place, manner)).map_err(internal)?);
     }
+    if config.engine.precision != PrecisionChoice::F32 {
+        field("precision", &serde_json::to_vec(&config.engine.precision).map_err(internal)?);
+    }
     if let Some(baseline) = facts.similarity_baseline {
         field("similarity_baseline", &baseline.to_le_bytes());
     }
@@ -66,6 +70,9 @@ mod tests {
         config.output.evidence = 3;
         config.cache.bytes = 1;
         assert_eq!(hash(&config), base);
+        config.engine.precision = PrecisionChoice::Auto;
+        assert_ne!(hash(&config), base);
+        config.engine.precision = PrecisionChoice::F32;
         config.verdict.support_threshold = 0.6;
         assert_ne!(hash(&config), base);
         let toy = || ToyEngine::new(ToyHooks::default());

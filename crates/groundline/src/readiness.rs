@@ -2,7 +2,7 @@
 
 use groundline_actors::{ComponentHealth, Condition};
 use groundline_inference::Engine;
-use groundline_types::Problem;
+use groundline_types::{Code, Problem};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -31,8 +31,13 @@ pub struct Remark {
 
 /// What there is to know of an engine.
 pub(crate) fn remarks(engine: &dyn Engine) -> Vec<Remark> {
-    let text = |why: &Problem| format!("the processor computes, because no GPU can be used: {why}");
-    let remark = |why| Remark { component: "device", text: text(why) };
+    let remark = |why: &Problem| match why.code {
+        Code::PRECISION_REFUSED => Remark { component: "precision", text: why.to_string() },
+        _ => Remark {
+            component: "device",
+            text: format!("the processor computes, because no GPU can be used: {why}"),
+        },
+    };
     engine.fallback().map(remark).into_iter().collect()
 }
 

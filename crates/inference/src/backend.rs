@@ -114,9 +114,18 @@ impl Backend {
     /// Such as `cpu-avx512-f32` or `cuda-sm_90a-f16`.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Cpu(encoder) => format!("cpu-{}-f32", encoder.isa()),
+            Self::Cpu(encoder) => encoder.name(),
             #[cfg(feature = "cuda")]
             Self::Cuda(encoder) => format!("cuda-{}-f16", encoder.target()),
+        }
+    }
+
+    /// Whether the processor computes.
+    pub(crate) fn is_cpu(&self) -> bool {
+        match self {
+            Self::Cpu(_) => true,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(_) => false,
         }
     }
 

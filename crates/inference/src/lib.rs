@@ -22,6 +22,7 @@ mod mapped;
 mod model;
 mod model_set;
 mod modernbert;
+mod precision;
 mod similarity;
 mod t5;
 mod tensor;
@@ -35,6 +36,9 @@ pub use checkpoint::ModelFile;
 pub use engine::{Encoded, Engine, Task};
 pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};
 pub use model_set::{ModelSet, facts_of_set, revision_of_set};
+pub use precision::{
+    MeasuredPrecision, PRECISION_FILE, Precision, PrecisionChoice, PrecisionRecord, measure_precision,
+};
 pub use similarity::{SIMILARITY_BASELINE_FILE, SimilarityBaseline};
 pub use tensor::{Dtype, Tensor};
 pub use tokenizer::{PairTokenizer, TokenizerShape};

@@ -8,6 +8,7 @@ pub use facts::read_facts;
 use crate::backend::{Backend, DeviceChoice};
 use crate::checkpoint::{Checkpoint, ModelFile};
 use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output, PhaseTimes};
+use crate::precision::{Chosen, PrecisionChoice, PrecisionRecord};
 use crate::deberta::{DebertaConfig, Weights, load_weights};
 use crate::engine::{Encoded, Engine, Task};
 use crate::family::Family;
@@ -36,6 +37,8 @@ pub struct LoadOptions {
     pub window_tokens: Option<usize>,
     /// Name for people; `None` for what the model folder says, else the folder's name.
     pub name: Option<String>,
+    /// How exactly the processor computes.
+    pub precision: PrecisionChoice,
     /// The learned detector that the checkpoint is; `None` for what the model folder says, else an NLI model.
     pub preset: Option<Preset>,
 }
@@ -115,7 +118,9 @@ impl Model {
         };
         let loaded = family.load(&checkpoint.weights, checkpoint.support.as_ref(), &answers)?;
         reading.check_rows(&loaded.weights.heads)?;
-        let cpu = CpuOptions { threads: options.threads, isa: options.isa, ..CpuOptions::default() };
+        let Chosen { precision, instead } = precision_of(&checkpoint, options)?;
+        let cpu =
+            CpuOptions { threads: options.threads, isa: options.isa, precision, ..CpuOptions::default() };
         // Reading the tokenizer, hashing the files and packing the weights take about as long as each other.
         let (tokenizer, revision, encoder) = std::thread::scope(|scope| {
             let tokenizer = scope.spawn(|| early.map_or_else(read_tokenizer, Ok));
@@ -127,6 +132,7 @@ impl Model {
         });
         let (tokenizer, (encoder, fallback)) = (Arc::new(tokenizer??), encoder?);
         let facts = facts::gather(&checkpoint, options, &reading, &tokenizer, revision?)?;
+        let fallback = fallback.or(instead.filter(|_| encoder.is_cpu()));
         let engine_name = encoder.name();
         let description = describe(&checkpoint, &family, &facts, &engine_name);
         let folder = folder.to_owned();
@@ -276,6 +282,16 @@ fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
             facts.id.name
         ),
     )
+}
+
+/// The precision that is asked for and that the model's record allows.
+fn precision_of(checkpoint: &Checkpoint, options: &LoadOptions) -> Result<Chosen, Problem> {
+    let recorded = if options.precision.wants_record() { PrecisionRecord::read(&checkpoint.folder)? } else { None };
+    let record = match recorded {
+        Some(record) => record.of_revision(&checkpoint.revision()),
+        None => None,
+    };
+    options.precision.choose(Isa::choose(options.isa)?, record.as_ref())
 }
 
 /// A DeBERTa as GPUs compute it: its own shape and weights, and as long as it is read.

@@ -48,7 +48,8 @@ pub(crate) fn open_any(folder: &Path, answers: &[u32], max_tokens: usize) -> (Fa
 
 /// The CPU engine of a checkpoint taken apart.
 pub(crate) fn encoder_of(loaded: &Loaded, isa: Isa, threads: usize, group_tokens: usize) -> CpuEncoder {
-    let options = CpuOptions { threads: Some(threads), isa: Some(isa), group_tokens };
+    let options =
+        CpuOptions { threads: Some(threads), isa: Some(isa), group_tokens, ..CpuOptions::default() };
     CpuEncoder::of_any(&loaded.config, &loaded.weights, &options).unwrap()
 }
 

@@ -109,6 +109,8 @@ codes! {
     NO_BASELINE = "GL4013";
     /// An ensemble's profile is malformed, of a later version, or was fitted to another model or to other settings.
     ENSEMBLE_PROFILE = "GL4014";
+    /// A precision is not used for this model: it was not measured, or answers too far from single precision.
+    PRECISION_REFUSED = "GL4016";
     /// The options of the judge are invalid.
     JUDGE_OPTIONS = "GL5001";
     /// The judge's backend rejects the request: its credentials, its model name or its parameters.

@@ -96,6 +96,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "DEVICE", help_heading = "Check")]
     pub(crate) device: Option<DeviceChoice>,
 
+    /// How exactly the processor computes: f32, auto (the fastest that the model was measured to be exact enough in), bf16 or
+    /// int8 [default: f32]
+    #[arg(long, value_name = "PRECISION", hide_possible_values = true, help_heading = "Check")]
+    pub(crate) precision: Option<PrecisionArg>,
+
     /// The model: a name (see `groundline models`) or a folder
     #[arg(short, long, value_name = "NAME|DIR", help_heading = "Check")]
     pub(crate) model: Option<String>,
@@ -194,4 +199,25 @@ fn policy_choice(text: &str) -> Result<PolicyChoice, Problem> {
         return Ok(PolicyChoice::Named(text.to_owned()));
     }
     CheckRequest::value_from_json(text).and_then(CascadePolicy::from_value).map(PolicyChoice::Own)
+}
+
+/// Values of `--precision`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionArg {
+    F32,
+    Auto,
+    Bf16,
+    Int8,
+}
+
+impl PrecisionArg {
+    /// As in a configuration file.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PrecisionArg::F32 => "f32",
+            PrecisionArg::Auto => "auto",
+            PrecisionArg::Bf16 => "bf16",
+            PrecisionArg::Int8 => "int8",
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Commands of a build with the roles of a cluster.
 
+use super::check::PrecisionArg;
 use clap::{Args, Subcommand};
 use groundline::DeviceChoice;
 
@@ -37,6 +38,11 @@ pub(crate) struct RoleArgs {
     /// What computes: cpu, cuda:0 (the first GPU), or auto (a GPU where one can be used)
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<DeviceChoice>,
+
+    /// How exactly the processor computes: f32, auto (the fastest that the model was measured to be exact enough in), bf16 or
+    /// int8
+    #[arg(long, value_name = "PRECISION", hide_possible_values = true)]
+    pub(crate) precision: Option<PrecisionArg>,
 }
 
 /// Options of `groundline doctor`.

@@ -4,25 +4,31 @@ use super::find::{find_in, model_folders};
 use super::find_model;
 use crate::Config;
 use crate::config::LearnedModelConfig;
-use groundline_inference::{DeviceChoice, Engine, LoadOptions, Model, ModelSet};
+use groundline_inference::{DeviceChoice, Engine, LoadOptions, Model, ModelSet, PrecisionChoice};
 use groundline_telemetry::record;
-use groundline_types::{Preset, Problem};
+use groundline_types::{Code, Preset, Problem};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Loads the model that `config` names. Blocks: from a fraction of a second to many seconds, by the size of the model.
 ///
 /// Where `engine.device` is `auto` and no GPU can be used, the processor computes; that is logged as a warning, counted, and what
-/// [`Engine::fallback`](groundline_inference::Engine::fallback) of the model says.
+/// [`Engine::fallback`](groundline_inference::Engine::fallback) of the model says. So is an `engine.precision` of `int8` that the model
+/// is not exact enough for.
 ///
 /// # Errors
 /// [`groundline_types::Code::MODEL_NOT_FOUND`] with the places looked at; a checkpoint that is damaged or of another kind is
 /// refused with a code of its own (GL4002 to GL4005, GL1010); [`groundline_types::Code::DEVICE_UNAVAILABLE`] and
-/// [`groundline_types::Code::DEVICE_MEMORY`] where a GPU was asked for.
+/// [`groundline_types::Code::DEVICE_MEMORY`] where a GPU was asked for; [`groundline_types::Code::PRECISION_REFUSED`] where `int8`
+/// was, and the model has no record of it.
 pub fn load_model(config: &Config) -> Result<Model, Problem> {
     let model = Model::load(&find_model(config)?, &load_options(config))?;
     if let Some(why) = model.fallback() {
-        tracing::warn!(code = %why.code, why = why.message, "no GPU can be used: the processor computes");
+        let what = match why.code {
+            Code::PRECISION_REFUSED => "another precision computes than was asked for",
+            _ => "no GPU can be used: the processor computes",
+        };
+        tracing::warn!(code = %why.code, why = why.message, "{what}");
         record::device_fallback(why.code);
     }
     Ok(model)
@@ -68,16 +74,22 @@ fn learned_options(config: &Config, learned: &LearnedModelConfig) -> LoadOptions
         threads: Some(config.engine.threads).filter(|threads| *threads > 0),
         isa: config.engine.isa.cap(),
         device: DeviceChoice::Cpu,
+        // A detector that was not measured is not in the way of a model that was.
+        precision: match config.engine.precision {
+            PrecisionChoice::Int8 => PrecisionChoice::Auto,
+            other => other,
+        },
         preset: Some(learned.preset),
         ..LoadOptions::default()
     }
 }
 
-fn load_options(config: &Config) -> LoadOptions {
+pub(super) fn load_options(config: &Config) -> LoadOptions {
     LoadOptions {
         threads: Some(config.engine.threads).filter(|threads| *threads > 0),
         isa: config.engine.isa.cap(),
         device: config.engine.device,
+        precision: config.engine.precision,
         labels: Some(config.model.labels.clone()).filter(|labels| !labels.is_empty()),
         window_tokens: Some(config.model.window_tokens).filter(|tokens| *tokens > 0),
         name: None,
@@ -89,7 +101,6 @@ fn load_options(config: &Config) -> LoadOptions {
 mod tests {
     use super::*;
     use groundline_inference::find_gpus;
-    use groundline_types::Code;
 
     fn loaded_on(device: DeviceChoice) -> Result<Model, Problem> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/checkpoints/deberta-v3-like");

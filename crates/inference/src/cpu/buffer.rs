@@ -51,6 +51,14 @@ impl Buffer {
     }
 }
 
+impl Buffer {
+    /// The same memory as units of four bytes, of whatever kind.
+    pub(super) fn as_mut_words(&mut self) -> &mut [u32] {
+        // SAFETY: as above; numbers of 32 bits, of which any is valid.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * LANES) }
+    }
+}
+
 /// Rows of numbers: `count` of them, `stride` apart.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {

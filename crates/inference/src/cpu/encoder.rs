@@ -6,6 +6,7 @@ use super::kernels::Kernels;
 use super::model::Model;
 use super::phases::{PhaseTimes, fastest};
 use super::pool::POOL;
+use super::precision::Precision;
 use super::schedule::groups;
 use super::tables::LONGEST_SEQUENCE;
 use crate::deberta::{DebertaConfig, Weights, describe, describe_config};
@@ -25,11 +26,13 @@ pub struct CpuOptions {
     /// About how many tokens are computed together on one thread. More use memory bandwidth better, fewer spread small
     /// batches better; 512 to 1024 for single precision.
     pub group_tokens: usize,
+    /// How exactly linear layers are computed.
+    pub precision: Precision,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
-        Self { threads: None, isa: None, group_tokens: 512 }
+        Self { threads: None, isa: None, group_tokens: 512, precision: Precision::F32 }
     }
 }
 
@@ -68,7 +71,8 @@ impl Output {
 /// An encoder on the CPU, of any family that [`crate::encoder`] describes.
 ///
 /// A sequence's answer depends on that sequence alone: not on the batch, the grouping or the number of threads, to the last
-/// bit on one instruction set. AVX2 and AVX-512 agree to the last bit too.
+/// bit on one instruction set. AVX2 and AVX-512 agree to the last bit too, but in
+/// bf16, where only some machines have the products as one instruction.
 pub struct CpuEncoder {
     model: Arc<Model>,
     threads: usize,
@@ -109,7 +113,7 @@ impl CpuEncoder {
         POOL.grow(threads).map_err(|error| {
             Problem::new(Code::INTERNAL, format!("start {threads} inference threads: {error}"))
         })?;
-        let model = Model::load(config, weights, Kernels::of(isa), threads)?;
+        let model = Model::load(config, weights, Kernels::of(isa), options.precision, threads)?;
         Ok(Self { model: Arc::new(model), threads, group_tokens: options.group_tokens.max(1) })
     }
 
@@ -164,6 +168,21 @@ impl CpuEncoder {
     /// What computes.
     pub fn isa(&self) -> Isa {
         self.model.kernels.isa
+    }
+
+    /// How exactly.
+    pub fn precision(&self) -> Precision {
+        self.model.precision
+    }
+
+    /// What computes, for people and results: `cpu-avx512-f32`, `cpu-avx2-bf16`, `cpu-avx512-int8-bf16-output`.
+    pub fn name(&self) -> String {
+        let isa = match self.isa() {
+            // In single precision it is the same, bit for bit, and in the others their name says it.
+            Isa::Avx512Bf16 => Isa::Avx512,
+            other => other,
+        };
+        format!("cpu-{isa}-{}", self.precision())
     }
 
     /// Threads that a batch may use.

@@ -1,4 +1,7 @@
-//! Matrix product of row-major activations with packed weights.
+//! Matrix product of row-major activations with packed weights, in one of three formats.
+//!
+//! Both sides are read in units of four bytes: one number, a pair of bf16 numbers, or four bytes (unsigned activations, signed
+//! weights). A [`Product`] says how two units are multiplied; everything else is the same for all three.
 //!
 //! A register tile of R rows by NV vectors walks the whole depth of one panel of weights; nothing of the left side is
 //! copied. Each result is one chain of multiply-adds in the order of the depth, starting at zero, whatever the tile or
@@ -15,6 +18,57 @@ pub(super) const BLOCK_ROWS: usize = 96;
 
 /// Steps of the depth in one turn of the inner loop.
 const UNROLL: usize = 4;
+
+/// How two vectors of units are multiplied and added.
+pub(super) trait Product<S: Simd> {
+    /// Whether sums are whole numbers, which scales turn into results.
+    const SCALED: bool;
+
+    /// `sum + x . w` in every lane.
+    ///
+    /// # Safety
+    /// As for [`Simd`].
+    unsafe fn step(x: S::V, w: S::V, sum: S::V) -> S::V;
+}
+
+/// Units of one number.
+#[derive(Debug)]
+pub(super) struct Single;
+
+/// Units of two bf16 numbers, summed in single precision.
+#[derive(Debug)]
+pub(super) struct Pairs;
+
+/// Units of four bytes, summed as whole numbers.
+#[derive(Debug)]
+pub(super) struct Quads;
+
+macro_rules! products {
+    ($($name:ident, $scaled:literal, $op:ident;)*) => {$(
+        impl<S: Simd> Product<S> for $name {
+            const SCALED: bool = $scaled;
+
+            #[inline(always)]
+            unsafe fn step(x: S::V, w: S::V, sum: S::V) -> S::V {
+                // SAFETY: as the caller promises.
+                unsafe { S::$op(x, w, sum) }
+            }
+        }
+    )*};
+}
+products!(Single, false, fma; Pairs, false, dot2; Quads, true, dot4;);
+
+/// How sums of [`Quads`] become results: `(sum - zero[row] * sums[column]) * scale[row] * scales[column]`, since
+/// `x = (byte - zero) * scale` for activations and `w = byte * scale` for weights.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rescale {
+    /// For each row of A, its zero and its scale.
+    pub rows: *const [f32; 2],
+    /// For each column the sum of its bytes; zeros up to the end of the last panel.
+    pub column_sums: *const f32,
+    /// Likewise its scale.
+    pub column_scales: *const f32,
+}
 
 /// What is done to a result before it is stored; the bias is always added first.
 #[derive(Debug, Clone, Copy)]
@@ -40,13 +94,13 @@ pub(super) enum Epilogue {
 pub(super) struct GemmArgs {
     /// Rows of A and C.
     pub rows: usize,
-    /// Columns of A: the length of every sum, at least 1.
+    /// Units in a row of A: the length of every sum, at least 1.
     pub depth: usize,
     /// First row of A.
     pub a: *const f32,
-    /// Numbers from one row of A to the next.
+    /// Units from one row of A to the next.
     pub a_stride: usize,
-    /// Panels of weights: `wide_panels` of NV vectors, then `narrow_panels` of one; in each, 16 * NV (16) numbers for
+    /// Panels of weights: `wide_panels` of NV vectors, then `narrow_panels` of one; in each, 16 * NV (16) units for
     /// depth 0, then for depth 1, ...
     pub weights: *const f32,
     /// Number of panels of NV vectors.
@@ -61,6 +115,8 @@ pub(super) struct GemmArgs {
     pub c_stride: usize,
     /// Depth walked at a time, so that the slice of a panel stays in cache.
     pub block_depth: usize,
+    /// For products that want it.
+    pub rescale: Option<Rescale>,
     /// What is done before the store.
     pub epilogue: Epilogue,
 }
@@ -85,7 +141,7 @@ struct Slab {
 
 /// The whole product with tiles of R rows (at most 8) by NV vectors.
 #[inline(always)]
-pub(super) unsafe fn gemm<S: Simd, const R: usize, const NV: usize>(args: &GemmArgs) {
+pub(super) unsafe fn gemm<S: Simd, P: Product<S>, const R: usize, const NV: usize>(args: &GemmArgs) {
     const { assert!(R <= 8 && BLOCK_ROWS.is_multiple_of(R)) };
     // SAFETY: the caller promises the instruction set and the sizes said at the fields.
     unsafe {
@@ -109,13 +165,13 @@ pub(super) unsafe fn gemm<S: Simd, const R: usize, const NV: usize>(args: &GemmA
                     let column = panel * NV * LANES;
                     let b = args.weights.add(column * args.depth + from * NV * LANES);
                     let next = b.wrapping_add(NV * LANES * args.depth);
-                    run_panel::<S, R, NV>(args, Slab { b, next, ..part }, row, column);
+                    run_panel::<S, P, R, NV>(args, Slab { b, next, ..part }, row, column);
                 }
                 for panel in 0..args.narrow_panels {
                     let column = (args.wide_panels * NV + panel) * LANES;
                     let b = args.weights.add(column * args.depth + from * LANES);
                     let next = b.wrapping_add(LANES * args.depth);
-                    run_panel::<S, R, 1>(args, Slab { b, next, ..part }, row, column);
+                    run_panel::<S, P, R, 1>(args, Slab { b, next, ..part }, row, column);
                 }
             }
         }
@@ -124,7 +180,7 @@ pub(super) unsafe fn gemm<S: Simd, const R: usize, const NV: usize>(args: &GemmA
 
 /// All row tiles of a block over one panel; finishes them where the depth ends here.
 #[inline(always)]
-unsafe fn run_panel<S: Simd, const R: usize, const NV: usize>(
+unsafe fn run_panel<S: Simd, P: Product<S>, const R: usize, const NV: usize>(
     args: &GemmArgs,
     slab: Slab,
     row: usize,
@@ -149,8 +205,11 @@ unsafe fn run_panel<S: Simd, const R: usize, const NV: usize>(
             };
             let epilogue = shifted(args.epilogue, row + done, column);
             fetch_ends::<S, NV>(tile, epilogue);
-            run_tile::<S, R, NV>(tile);
+            run_tile::<S, P, R, NV>(tile);
             if slab.ends {
+                if P::SCALED && let Some(rescale) = args.rescale {
+                    scale::<S, NV>(tile, rescale, row + done, column);
+                }
                 finish::<S, NV>(tile, args.bias.add(column), epilogue);
             }
             done += rows;
@@ -176,25 +235,25 @@ unsafe fn fetch_ends<S: Simd, const NV: usize>(t: Slab, epilogue: Epilogue) {
 
 /// A tile of at most R rows: every number of rows has its own code, so that short batches do no idle work.
 #[inline(always)]
-unsafe fn run_tile<S: Simd, const R: usize, const NV: usize>(t: Slab) {
+unsafe fn run_tile<S: Simd, P: Product<S>, const R: usize, const NV: usize>(t: Slab) {
     // SAFETY: as promised to `gemm`.
     unsafe {
         match t.rows {
-            1 => accumulate::<S, 1, NV>(t),
-            2 if R >= 2 => accumulate::<S, 2, NV>(t),
-            3 if R >= 3 => accumulate::<S, 3, NV>(t),
-            4 if R >= 4 => accumulate::<S, 4, NV>(t),
-            5 if R >= 5 => accumulate::<S, 5, NV>(t),
-            6 if R >= 6 => accumulate::<S, 6, NV>(t),
-            7 if R >= 7 => accumulate::<S, 7, NV>(t),
-            _ => accumulate::<S, R, NV>(t),
+            1 => accumulate::<S, P, 1, NV>(t),
+            2 if R >= 2 => accumulate::<S, P, 2, NV>(t),
+            3 if R >= 3 => accumulate::<S, P, 3, NV>(t),
+            4 if R >= 4 => accumulate::<S, P, 4, NV>(t),
+            5 if R >= 5 => accumulate::<S, P, 5, NV>(t),
+            6 if R >= 6 => accumulate::<S, P, 6, NV>(t),
+            7 if R >= 7 => accumulate::<S, P, 7, NV>(t),
+            _ => accumulate::<S, P, R, NV>(t),
         }
     }
 }
 
 /// The inner loop: R * NV accumulators in registers, no epilogue, so that nothing else competes for registers.
 #[inline(always)]
-unsafe fn accumulate<S: Simd, const R: usize, const NV: usize>(t: Slab) {
+unsafe fn accumulate<S: Simd, P: Product<S>, const R: usize, const NV: usize>(t: Slab) {
     // SAFETY: as promised to `gemm`: R rows of A and C, `depth` steps of the panel.
     unsafe {
         let mut sums = [[S::splat(0.0); NV]; R];
@@ -212,13 +271,13 @@ unsafe fn accumulate<S: Simd, const R: usize, const NV: usize>(t: Slab) {
             }
             next = next.wrapping_add(NV * LANES);
             for k in 0..UNROLL {
-                step::<S, R, NV>(a.add(k), t.a_stride, b.add(k * NV * LANES), &mut sums);
+                step::<S, P, R, NV>(a.add(k), t.a_stride, b.add(k * NV * LANES), &mut sums);
             }
             a = a.add(UNROLL);
             b = b.add(UNROLL * NV * LANES);
         }
         for k in 0..t.depth % UNROLL {
-            step::<S, R, NV>(a.add(k), t.a_stride, b.add(k * NV * LANES), &mut sums);
+            step::<S, P, R, NV>(a.add(k), t.a_stride, b.add(k * NV * LANES), &mut sums);
         }
         for (r, row) in sums.iter().enumerate() {
             for (v, &sum) in row.iter().enumerate() {
@@ -228,9 +287,9 @@ unsafe fn accumulate<S: Simd, const R: usize, const NV: usize>(t: Slab) {
     }
 }
 
-/// One step of the depth: one number of each row times one row of the panel.
+/// One step of the depth: one unit of each row times one row of the panel.
 #[inline(always)]
-unsafe fn step<S: Simd, const R: usize, const NV: usize>(
+unsafe fn step<S: Simd, P: Product<S>, const R: usize, const NV: usize>(
     a: *const f32,
     a_stride: usize,
     b: *const f32,
@@ -245,7 +304,25 @@ unsafe fn step<S: Simd, const R: usize, const NV: usize>(
         for (r, row) in sums.iter_mut().enumerate() {
             let x = S::splat(*a.add(r * a_stride));
             for (sum, &weight) in row.iter_mut().zip(&weights) {
-                *sum = S::fma(x, weight, *sum);
+                *sum = P::step(x, weight, *sum);
+            }
+        }
+    }
+}
+
+/// Turns the whole numbers of a tile whose first is at (`row`, `column`) into results.
+#[inline(always)]
+unsafe fn scale<S: Simd, const NV: usize>(t: Slab, rescale: Rescale, row: usize, column: usize) {
+    // SAFETY: as promised to `gemm`.
+    unsafe {
+        for r in 0..t.rows {
+            let [zero, scale] = *rescale.rows.add(row + r);
+            let (zero, scale) = (S::splat(-zero), S::splat(scale));
+            for v in 0..NV {
+                let (p, at) = (t.c.add(r * t.c_stride + v * LANES), column + v * LANES);
+                let whole = S::from_whole(S::load(p));
+                let sum = S::fma(zero, S::load(rescale.column_sums.add(at)), whole);
+                S::store(p, S::mul(sum, S::mul(scale, S::load(rescale.column_scales.add(at)))));
             }
         }
     }

@@ -1,14 +1,16 @@
 //! The kernels of each instruction set behind plain function pointers, and safe calls to them.
 
 use super::attention::AttentionArgs;
-use super::buffer::{Rows, RowsMut};
-use super::gemm::{Epilogue, GemmArgs};
+use super::buffer::{Buffer, Rows, RowsMut};
+use super::gemm::{Epilogue, GemmArgs, Rescale};
 use super::isa::Isa;
 use super::math::NormArgs;
-use super::pack::Packed;
+use super::narrow::NarrowArgs;
+use super::pack::{Format, Packed};
 use super::simd::LANES;
 use super::tables::HeadTables;
 use crate::encoder::{Activation, NormKind};
+use std::cell::RefCell;
 
 /// The kernels of one instruction set.
 #[derive(Debug)]
@@ -22,6 +24,10 @@ pub(super) struct Kernels {
     /// Query rows of an attention strip.
     strip_rows: usize,
     gemm: unsafe fn(&GemmArgs),
+    gemm_pairs: unsafe fn(&GemmArgs),
+    gemm_quads: unsafe fn(&GemmArgs),
+    to_pairs: unsafe fn(&NarrowArgs),
+    to_bytes: unsafe fn(&NarrowArgs),
     attention: unsafe fn(&AttentionArgs),
     layer_norm: unsafe fn(&NormArgs),
     peak: unsafe fn(usize) -> f32,
@@ -36,10 +42,28 @@ macro_rules! entries {
     ($(#[$feature:meta])* $table:ident = $isa:expr, $simd:ty, tile $rows:literal x $vectors:literal,
      strip $strip_rows:literal x $strip_vectors:literal, depth $depth:literal) => {
         static $table: Kernels = {
+            /// The product in one format.
+            macro_rules! product {
+                ($name:ident, $product:ident) => {
+                    $(#[$feature])*
+                    unsafe fn $name(args: &GemmArgs) {
+                        // SAFETY: the caller promises what `GemmArgs` says; the instruction set is on in this function.
+                        unsafe { super::gemm::gemm::<$simd, super::gemm::$product, $rows, $vectors>(args) }
+                    }
+                };
+            }
+            product!(gemm, Single);
+            product!(gemm_pairs, Pairs);
+            product!(gemm_quads, Quads);
             $(#[$feature])*
-            unsafe fn gemm(args: &GemmArgs) {
-                // SAFETY: the caller promises what `GemmArgs` says; the instruction set is on in this function.
-                unsafe { super::gemm::gemm::<$simd, $rows, $vectors>(args) }
+            unsafe fn to_pairs(args: &NarrowArgs) {
+                // SAFETY: the caller promises what `NarrowArgs` says; the instruction set is on in this function.
+                unsafe { super::narrow::to_pairs::<$simd>(args) }
+            }
+            $(#[$feature])*
+            unsafe fn to_bytes(args: &NarrowArgs) {
+                // SAFETY: the caller promises what `NarrowArgs` says; the instruction set is on in this function.
+                unsafe { super::narrow::to_bytes::<$simd>(args) }
             }
             $(#[$feature])*
             unsafe fn attention(args: &AttentionArgs) {
@@ -62,6 +86,10 @@ macro_rules! entries {
                 block_depth: $depth,
                 strip_rows: $strip_rows,
                 gemm,
+                gemm_pairs,
+                gemm_quads,
+                to_pairs,
+                to_bytes,
                 attention,
                 layer_norm,
                 peak,
@@ -85,6 +113,17 @@ entries!(
     #[target_feature(enable = "avx512f,avx2,fma")]
     AVX512 = Isa::Avx512, super::x86::Avx512, tile 8 x 3, strip 8 x 2, depth 1024
 );
+
+#[cfg(target_arch = "x86_64")]
+entries!(
+    #[target_feature(enable = "avx512f,avx512bf16,avx512vnni,avx2,fma")]
+    AVX512_BF16 = Isa::Avx512Bf16, super::x86::Avx512Bf16, tile 8 x 3, strip 8 x 2, depth 1024
+);
+
+thread_local! {
+    /// Activations in a short format, and the zero and scale of each row.
+    static NARROW: RefCell<(Buffer, Vec<[f32; 2]>)> = RefCell::default();
+}
 
 /// Parameters of a norm.
 #[derive(Debug, Clone, Copy)]
@@ -139,6 +178,8 @@ impl Kernels {
             Isa::Avx2 => &AVX2,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => &AVX512,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512Bf16 => &AVX512_BF16,
             _ => &PORTABLE,
         }
     }
@@ -184,9 +225,10 @@ impl Kernels {
         assert!(layer.padded_columns() <= out.stride, "result rows as wide as the layer");
         assert!(input.count * input.stride <= input.data.len(), "input in its buffer");
         assert!(out.count * out.stride <= out.data.len(), "result in its buffer");
+        let (column_sums, column_scales) = layer.column_scales();
         let args = GemmArgs {
             rows: input.count,
-            depth: layer.depth(),
+            depth: layer.units(),
             a: input.data.as_ptr(),
             a_stride: input.stride,
             weights: layer.panels().as_ptr(),
@@ -196,11 +238,44 @@ impl Kernels {
             c: out.data.as_mut_ptr(),
             c_stride: out.stride,
             block_depth: self.block_depth,
+            rescale: None,
             epilogue,
         };
-        // SAFETY: the asserts above; `Packed` holds depth * padded columns and a bias for each; `out` is borrowed
-        // exclusively; the instruction set is available (`Kernels::of`).
-        unsafe { (self.gemm)(&args) }
+        if layer.format() == Format::Single {
+            // SAFETY: the asserts above; `Packed` holds depth * padded columns and a bias for each; `out` is borrowed
+            // exclusively; the instruction set is available (`Kernels::of`).
+            return unsafe { (self.gemm)(&args) };
+        }
+        NARROW.with_borrow_mut(|(units, scales)| {
+            let stride = layer.units().next_multiple_of(LANES);
+            scales.resize(scales.len().max(input.count), [0.0; 2]);
+            let narrow = NarrowArgs {
+                x: input.data.as_ptr(),
+                rows: input.count,
+                width: layer.depth(),
+                stride: input.stride,
+                to: units.scratch(input.count * stride).as_mut_ptr(),
+                to_stride: stride,
+                scales: scales.as_mut_ptr(),
+            };
+            let rescale = Rescale {
+                rows: scales.as_ptr(),
+                column_sums: column_sums.as_ptr(),
+                column_scales: column_scales.as_ptr(),
+            };
+            let args = GemmArgs { a: narrow.to, a_stride: stride, rescale: Some(rescale), ..args };
+            // SAFETY: as above; the rows of units and the scales are as many as the rows of the input, a row of units is
+            // `depth` of them rounded up to whole vectors, and a layer of bytes has a scale and a sum for each column.
+            unsafe {
+                if layer.format() == Format::Pairs {
+                    (self.to_pairs)(&narrow);
+                    (self.gemm_pairs)(&args);
+                } else {
+                    (self.to_bytes)(&narrow);
+                    (self.gemm_quads)(&args);
+                }
+            }
+        });
     }
 
     /// The norm of every row in place.

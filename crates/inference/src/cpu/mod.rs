@@ -1,10 +1,11 @@
-//! The CPU engine: encoders of every family that [`crate::encoder`] describes, in single precision, for AVX-512, AVX2 and
-//! anything else.
+//! The CPU engine: encoders of every family that [`crate::encoder`] describes, in single precision, bf16 or int8, for
+//! AVX-512, AVX2 and anything else.
 //!
 //! From the outside it is [`CpuEncoder`]. Inside, from the bottom up:
 //! - `simd` and `x86`: one virtual vector of 16 lanes for every instruction set, the only code that names instructions;
-//! - `gemm`, `attention`, `math`: kernels, generic over that vector; `bench` measures them;
+//! - `gemm`, `narrow`, `attention`, `math`: kernels, generic over that vector; `bench` measures them;
 //! - `kernels`: their entries for each [`Isa`], chosen once, behind safe calls that check every size;
+//! - `precision`: which layers are computed how exactly;
 //! - `buffer`, `pack`, `tables`, `model`: memory, packed weights, relative position tables, a loaded model;
 //! - `forward`, `schedule`, `pool`, `encoder`: the pass of one group of sequences, and spreading groups over threads;
 //!   `phases` splits its time.
@@ -22,9 +23,11 @@ mod isa;
 mod kernels;
 mod math;
 mod model;
+mod narrow;
 mod pack;
 mod phases;
 mod pool;
+mod precision;
 mod schedule;
 mod simd;
 mod tables;
@@ -33,6 +36,7 @@ mod x86;
 
 pub use encoder::{CpuEncoder, CpuOptions, Output};
 pub use isa::{ISA_VARIABLE, Isa};
+pub use precision::Precision;
 pub use phases::{Phase, PhaseTimes};
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ pub(super) use positions::Rotation;
 
 use super::buffer::Buffer;
 use super::kernels::{Kernels, NormCall};
-use super::pack::Packed;
+use super::pack::{Format, Packed};
 use super::pool::POOL;
+use super::precision::{Part, Precision};
 use super::simd::LANES;
 use super::tables::{RelativeTables, SlotTables};
 use crate::deberta::{ConvConfig, ConvWeights};
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Model {
     pub config: EncoderConfig,
     pub kernels: &'static Kernels,
+    pub precision: Precision,
     pub widths: Widths,
     pub embedding: Embedding,
     pub layers: Vec<Layer>,
@@ -147,9 +149,10 @@ impl Model {
         config: &EncoderConfig,
         weights: &EncoderWeights,
         kernels: &'static Kernels,
+        precision: Precision,
         threads: usize,
     ) -> Result<Self, Problem> {
-        let packer = Packer { config: config.clone(), kernels, widths: Widths::new(config) };
+        let packer = Packer { config: config.clone(), kernels, precision, widths: Widths::new(config) };
         let decoder = weights.decoder.as_ref().map(|decoder| packer.decoder(decoder)).transpose()?;
         let (embedding, conv) = (packer.embedding(weights), packer.convolution(weights));
         let final_norm = weights.final_norm.as_ref().map(|norm| packer.norm(norm));
@@ -177,6 +180,7 @@ impl Model {
         Ok(Self {
             config,
             kernels,
+            precision,
             widths,
             embedding,
             layers,
@@ -203,6 +207,7 @@ impl Model {
 struct Packer {
     config: EncoderConfig,
     kernels: &'static Kernels,
+    precision: Precision,
     widths: Widths,
 }
 
@@ -229,17 +234,26 @@ impl Packer {
         weights.conv.as_ref().map(|(shape, weights)| self.conv(shape, weights))
     }
 
-    /// A linear layer as it is.
+    /// A linear layer as it is, in single precision.
     fn plain(&self, linear: &LinearWeights) -> Packed {
+        self.plain_as(Format::Single, linear)
+    }
+
+    fn plain_as(&self, format: Format, linear: &LinearWeights) -> Packed {
         let (outputs, inputs) = (linear.weight.shape()[0], linear.weight.shape()[1]);
-        let mut packed = Packed::zeros(self.kernels, inputs, outputs);
+        let mut packed = Packed::zeros_as(format, self.kernels, inputs, outputs);
         for_each_row(linear, |output, row, bias| packed.set_column(output, row, bias));
         packed
     }
 
-    /// A projection to all heads, times `scale`; each head starts at a whole vector.
+    /// A projection to all heads, times `scale`, in single precision; each head starts at a whole vector.
     fn head_projection(&self, linear: &LinearWeights, scale: f32) -> Packed {
-        let mut packed = Packed::zeros(self.kernels, linear.weight.shape()[1], self.widths.inner);
+        self.head_projection_as(Format::Single, linear, scale)
+    }
+
+    fn head_projection_as(&self, format: Format, linear: &LinearWeights, scale: f32) -> Packed {
+        let inputs = linear.weight.shape()[1];
+        let mut packed = Packed::zeros_as(format, self.kernels, inputs, self.widths.inner);
         for_each_row(linear, |output, row, bias| {
             row.iter_mut().for_each(|weight| *weight *= scale);
             packed.set_column(self.head_column(output), row, bias * scale);
@@ -249,7 +263,8 @@ impl Packer {
 
     /// A projection from all heads, laid out as [`Packer::head_projection`] leaves them.
     fn output_projection(&self, linear: &LinearWeights) -> Packed {
-        let mut packed = Packed::zeros(self.kernels, self.widths.inner, linear.weight.shape()[0]);
+        let (format, outputs) = (self.precision.format(Part::Projection), linear.weight.shape()[0]);
+        let mut packed = Packed::zeros_as(format, self.kernels, self.widths.inner, outputs);
         let mut spread = vec![0.0; self.widths.inner];
         for_each_row(linear, |output, row, bias| {
             for (input, &weight) in row.iter().enumerate() {
@@ -331,15 +346,17 @@ impl Packer {
             Distances::Local { reach } if source.uses_distances => (Some(0), *reach),
             Distances::None | Distances::Local { .. } => (None, usize::MAX),
         };
+        let [projection, intermediate, output] =
+            [Part::Projection, Part::Intermediate, Part::Output].map(|part| self.precision.format(part));
         Layer {
-            query: self.head_projection(&source.query, self.scale()),
-            key: self.head_projection(&source.key, 1.0),
-            value: self.head_projection(&source.value, 1.0),
+            query: self.head_projection_as(projection, &source.query, self.scale()),
+            key: self.head_projection_as(projection, &source.key, 1.0),
+            value: self.head_projection_as(projection, &source.value, 1.0),
             attention_output: self.output_projection(&source.attention_output),
             attention_norm: source.attention_norm.as_ref().map(|norm| self.norm(norm)),
-            intermediate: self.plain(&source.intermediate),
-            gate: source.gate.as_ref().map(|gate| self.plain(gate)),
-            output: self.plain(&source.output),
+            intermediate: self.plain_as(intermediate, &source.intermediate),
+            gate: source.gate.as_ref().map(|gate| self.plain_as(intermediate, gate)),
+            output: self.plain_as(output, &source.output),
             output_norm: self.norm(&source.output_norm),
             tables,
             reach,

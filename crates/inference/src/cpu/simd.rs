@@ -49,6 +49,17 @@ pub(super) trait Simd: Copy {
     unsafe fn sum(v: Self::V) -> f32;
     /// Largest lane, by the same halving.
     unsafe fn max_lane(v: Self::V) -> f32;
+    /// For each lane, adds the products of two pairs of bf16 numbers, held in the halves of `x` and `w`, to `sum`.
+    unsafe fn dot2(x: Self::V, w: Self::V, sum: Self::V) -> Self::V;
+    /// For each lane, adds the products of four unsigned bytes of `x` with four signed bytes of `w` to the whole number whose
+    /// bits `sum` holds; exact.
+    unsafe fn dot4(x: Self::V, w: Self::V, sum: Self::V) -> Self::V;
+    /// The whole numbers whose bits the lanes hold, as numbers.
+    unsafe fn from_whole(bits: Self::V) -> Self::V;
+    /// 32 numbers from `p` on as bf16, rounded to nearest even, in their order: the bits of 16 pairs.
+    unsafe fn to_pairs(p: *const f32) -> Self::V;
+    /// Writes 16 bytes from `to` on: the lanes rounded to the nearest whole number, cut at 0 and 255; anything for NaN.
+    unsafe fn store_bytes(to: *mut u8, v: Self::V);
     /// The 16 numbers from `p - BACK` on, where `low` holds those from `p - 16` on and `high` those from `p` on: cheap
     /// loads on some machines, cheap shuffles on others. `BACK < 16`.
     unsafe fn back<const BACK: usize>(p: *const f32, low: Self::V, high: Self::V) -> Self::V;
@@ -65,6 +76,23 @@ pub(super) const ROUND_MAGIC: f32 = 12_582_912.0;
 fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
     // Without the instruction `mul_add` is a library call for each number.
     if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// The nearest bf16 number, ties to even; NaN stays NaN.
+#[inline(always)]
+pub(super) fn to_bf16(x: f32) -> u16 {
+    let bits = x.to_bits();
+    if x.is_nan() {
+        return (bits >> 16) as u16 | 0x40;
+    }
+    (bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) >> 16) as u16
+}
+
+/// Both bf16 numbers of a pair.
+#[inline(always)]
+fn from_pair(bits: f32) -> [f32; 2] {
+    let bits = bits.to_bits();
+    [f32::from_bits(bits << 16), f32::from_bits(bits & 0xFFFF_0000)]
 }
 
 #[inline(always)]
@@ -176,6 +204,45 @@ impl Simd for Portable {
     #[inline(always)]
     unsafe fn max_lane(v: Self::V) -> f32 {
         fold(v, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    unsafe fn dot2(x: Self::V, w: Self::V, sum: Self::V) -> Self::V {
+        std::array::from_fn(|i| {
+            let ([x0, x1], [w0, w1]) = (from_pair(x[i]), from_pair(w[i]));
+            multiply_add(x0, w0, multiply_add(x1, w1, sum[i]))
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn dot4(x: Self::V, w: Self::V, sum: Self::V) -> Self::V {
+        std::array::from_fn(|i| {
+            let (x, w) = (x[i].to_bits().to_le_bytes(), w[i].to_bits().to_le_bytes());
+            let products = x.into_iter().zip(w).map(|(x, w)| i32::from(x) * i32::from(w.cast_signed()));
+            f32::from_bits((sum[i].to_bits().cast_signed() + products.sum::<i32>()).cast_unsigned())
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn from_whole(bits: Self::V) -> Self::V {
+        bits.map(|bits| bits.to_bits().cast_signed() as f32)
+    }
+
+    #[inline(always)]
+    unsafe fn to_pairs(p: *const f32) -> Self::V {
+        std::array::from_fn(|i| {
+            // SAFETY: the caller promises 32 readable numbers.
+            let (low, high) = unsafe { (to_bf16(*p.add(2 * i)), to_bf16(*p.add(2 * i + 1))) };
+            f32::from_bits(u32::from(low) | u32::from(high) << 16)
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn store_bytes(to: *mut u8, v: Self::V) {
+        for (i, x) in v.into_iter().enumerate() {
+            // SAFETY: the caller promises 16 writable bytes.
+            unsafe { *to.add(i) = x.round_ties_even() as u8 };
+        }
     }
 
     #[inline(always)]

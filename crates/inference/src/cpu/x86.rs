@@ -74,6 +74,52 @@ unsafe fn transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize
     }
 }
 
+/// Products of bf16 pairs by the plain multiply-add: AVX2 has no instruction for them.
+#[inline(always)]
+unsafe fn dot2_half(x: __m256, w: __m256, sum: __m256) -> __m256 {
+    // SAFETY: only called where AVX2 is.
+    unsafe {
+        let low = |v: __m256| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_castps_si256(v)));
+        let mask = _mm256_castsi256_ps(_mm256_set1_epi32(0xFFFF_0000_u32.cast_signed()));
+        let high = |v: __m256| _mm256_and_ps(v, mask);
+        _mm256_fmadd_ps(low(x), low(w), _mm256_fmadd_ps(high(x), high(w), sum))
+    }
+}
+
+/// Products of bytes in 16 bits each: the instruction that multiplies bytes would cut sums of two at 32,767.
+#[inline(always)]
+unsafe fn dot4_half(x: __m256, w: __m256, sum: __m256) -> __m256 {
+    // SAFETY: only called where AVX2 is.
+    unsafe {
+        let (x, w, sum) = (_mm256_castps_si256(x), _mm256_castps_si256(w), _mm256_castps_si256(sum));
+        let x_even = _mm256_and_si256(x, _mm256_set1_epi16(0xFF));
+        let x_odd = _mm256_srli_epi16::<8>(x);
+        let w_even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(w));
+        let w_odd = _mm256_srai_epi16::<8>(w);
+        let products =
+            _mm256_add_epi32(_mm256_madd_epi16(x_even, w_even), _mm256_madd_epi16(x_odd, w_odd));
+        _mm256_castsi256_ps(_mm256_add_epi32(sum, products))
+    }
+}
+
+/// 16 numbers as bf16, rounded to nearest even; NaN stays NaN.
+#[inline(always)]
+unsafe fn pairs_half(p: *const f32) -> __m256 {
+    // SAFETY: only called where AVX2 is; the caller promises 16 readable numbers.
+    unsafe {
+        let rounded = |x: __m256| {
+            let bits = _mm256_castps_si256(x);
+            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+            let near = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+            let quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x40_0000));
+            let is_nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
+            _mm256_srli_epi32::<16>(_mm256_blendv_epi8(near, quiet, is_nan))
+        };
+        let packed = _mm256_packus_epi32(rounded(_mm256_loadu_ps(p)), rounded(_mm256_loadu_ps(p.add(8))));
+        _mm256_castsi256_ps(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
+    }
+}
+
 impl Simd for Avx2 {
     type V = Pair;
 
@@ -100,6 +146,20 @@ impl Simd for Avx2 {
             _mm256_and_ps(_mm256_cmp_ps::<_CMP_NLT_UQ>(x.0, limit.0), v.0),
             _mm256_and_ps(_mm256_cmp_ps::<_CMP_NLT_UQ>(x.1, limit.1), v.1),
         );
+        dot2(x: Pair, w: Pair, sum: Pair) -> Pair = Pair(dot2_half(x.0, w.0, sum.0), dot2_half(x.1, w.1, sum.1));
+        dot4(x: Pair, w: Pair, sum: Pair) -> Pair = Pair(dot4_half(x.0, w.0, sum.0), dot4_half(x.1, w.1, sum.1));
+        from_whole(bits: Pair) -> Pair = Pair(
+            _mm256_cvtepi32_ps(_mm256_castps_si256(bits.0)),
+            _mm256_cvtepi32_ps(_mm256_castps_si256(bits.1)),
+        );
+        to_pairs(p: *const f32) -> Pair = Pair(pairs_half(p), pairs_half(p.add(16)));
+        store_bytes(to: *mut u8, v: Pair) = {
+            let words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.0), _mm256_cvtps_epi32(v.1));
+            // Packing works within halves: bring the four parts into order.
+            let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(words);
+            let bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+            _mm_storeu_si128(to.cast(), bytes)
+        };
         sum(v: Pair) -> f32 = fold8!(_mm256_add_ps(v.0, v.1), _mm_add_ps, _mm_add_ss);
         max_lane(v: Pair) -> f32 = fold8!(_mm256_max_ps(v.0, v.1), _mm_max_ps, _mm_max_ss);
     }
@@ -115,6 +175,17 @@ impl Simd for Avx2 {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx512;
 
+/// AVX-512 with the products of bf16 pairs and of bytes (BF16 and VNNI).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx512Bf16;
+
+/// The lower 8 lanes.
+macro_rules! lower8 {
+    ($v:expr) => {
+        _mm512_castps512_ps256($v)
+    };
+}
+
 /// The upper 8 lanes. The direct instruction needs AVX-512 DQ; moving them as doubles does not.
 macro_rules! upper8 {
     ($v:expr) => {
@@ -122,51 +193,110 @@ macro_rules! upper8 {
     };
 }
 
-impl Simd for Avx512 {
-    type V = __m512;
+/// What all forms of AVX-512 do alike; `$($own)*` is what they do each in their way.
+macro_rules! avx512 {
+    ($name:ident, $($own:tt)*) => {
+        impl Simd for $name {
+            type V = __m512;
 
-    primitives! {
-        splat(x: f32) -> __m512 = _mm512_set1_ps(x);
-        load(p: *const f32) -> __m512 = _mm512_loadu_ps(p);
-        store(p: *mut f32, v: __m512) = _mm512_storeu_ps(p, v);
-        transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize) = transpose8(from, stride, to, pitch);
-        prefetch(p: *const f32) = _mm_prefetch::<_MM_HINT_T1>(p.cast());
-        add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
-        sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
-        mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
-        div(a: __m512, b: __m512) -> __m512 = _mm512_div_ps(a, b);
-        fma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
-        max(a: __m512, b: __m512) -> __m512 = _mm512_max_ps(a, b);
-        min(a: __m512, b: __m512) -> __m512 = _mm512_min_ps(a, b);
-        pow2(n: __m512) -> __m512 = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_add_epi32(
-            _mm512_cvtps_epi32(n),
-            _mm512_set1_epi32(127),
-        )));
-        keep_first(v: __m512, count: usize, fill: __m512) -> __m512 =
-            _mm512_mask_mov_ps(fill, ((1u32 << count) - 1) as __mmask16, v);
-        zero_below(x: __m512, limit: __m512, v: __m512) -> __m512 =
-            _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, limit), v);
-        sum(v: __m512) -> f32 = fold8!(_mm256_add_ps(_mm512_castps512_ps256(v), upper8!(v)), _mm_add_ps, _mm_add_ss);
-        max_lane(v: __m512) -> f32 =
-            fold8!(_mm256_max_ps(_mm512_castps512_ps256(v), upper8!(v)), _mm_max_ps, _mm_max_ss);
-    }
+            primitives! {
+                splat(x: f32) -> __m512 = _mm512_set1_ps(x);
+                load(p: *const f32) -> __m512 = _mm512_loadu_ps(p);
+                store(p: *mut f32, v: __m512) = _mm512_storeu_ps(p, v);
+                transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize) = transpose8(from, stride, to, pitch);
+                prefetch(p: *const f32) = _mm_prefetch::<_MM_HINT_T1>(p.cast());
+                add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
+                sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
+                mul(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
+                div(a: __m512, b: __m512) -> __m512 = _mm512_div_ps(a, b);
+                fma(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
+                max(a: __m512, b: __m512) -> __m512 = _mm512_max_ps(a, b);
+                min(a: __m512, b: __m512) -> __m512 = _mm512_min_ps(a, b);
+                pow2(n: __m512) -> __m512 = _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_add_epi32(
+                    _mm512_cvtps_epi32(n),
+                    _mm512_set1_epi32(127),
+                )));
+                keep_first(v: __m512, count: usize, fill: __m512) -> __m512 =
+                    _mm512_mask_mov_ps(fill, ((1u32 << count) - 1) as __mmask16, v);
+                zero_below(x: __m512, limit: __m512, v: __m512) -> __m512 =
+                    _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(x, limit), v);
+                sum(v: __m512) -> f32 = fold8!(_mm256_add_ps(_mm512_castps512_ps256(v), upper8!(v)), _mm_add_ps, _mm_add_ss);
+                max_lane(v: __m512) -> f32 =
+                    fold8!(_mm256_max_ps(_mm512_castps512_ps256(v), upper8!(v)), _mm_max_ps, _mm_max_ss);
+                from_whole(bits: __m512) -> __m512 = _mm512_cvtepi32_ps(_mm512_castps_si512(bits));
+                store_bytes(to: *mut u8, v: __m512) = {
+                    // Whole numbers below 0 are large ones without a sign.
+                    let whole = _mm512_max_epi32(_mm512_cvtps_epi32(v), _mm512_setzero_si512());
+                    _mm_storeu_si128(to.cast(), _mm512_cvtusepi32_epi8(whole))
+                };
+                $($own)*
+            }
 
-    #[inline(always)]
-    unsafe fn back<const BACK: usize>(p: *const f32, low: __m512, high: __m512) -> __m512 {
-        // SAFETY: the caller promises AVX-512 and the numbers from `p - 16` to `p + 15`.
-        unsafe {
-            match BACK {
-                0 => high,
-                1 => lanes_from::<15>(low, high),
-                2 => lanes_from::<14>(low, high),
-                3 => lanes_from::<13>(low, high),
-                4 => lanes_from::<12>(low, high),
-                5 => lanes_from::<11>(low, high),
-                6 => lanes_from::<10>(low, high),
-                7 => lanes_from::<9>(low, high),
-                _ => Self::load(p.sub(BACK)),
+            #[inline(always)]
+            unsafe fn back<const BACK: usize>(p: *const f32, low: __m512, high: __m512) -> __m512 {
+                // SAFETY: the caller promises AVX-512 and the numbers from `p - 16` to `p + 15`.
+                unsafe {
+                    match BACK {
+                        0 => high,
+                        1 => lanes_from::<15>(low, high),
+                        2 => lanes_from::<14>(low, high),
+                        3 => lanes_from::<13>(low, high),
+                        4 => lanes_from::<12>(low, high),
+                        5 => lanes_from::<11>(low, high),
+                        6 => lanes_from::<10>(low, high),
+                        7 => lanes_from::<9>(low, high),
+                        _ => Self::load(p.sub(BACK)),
+                    }
+                }
             }
         }
+    };
+}
+
+avx512!(
+    Avx512,
+    dot2(x: __m512, w: __m512, sum: __m512) -> __m512 = {
+        let low = |v: __m512| _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_castps_si512(v)));
+        let mask = _mm512_set1_epi32(0xFFFF_0000_u32.cast_signed());
+        let high = |v: __m512| _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(v), mask));
+        _mm512_fmadd_ps(low(x), low(w), _mm512_fmadd_ps(high(x), high(w), sum))
+    };
+    dot4(x: __m512, w: __m512, sum: __m512) -> __m512 = join(
+        dot4_half(lower8!(x), lower8!(w), lower8!(sum)),
+        dot4_half(upper8!(x), upper8!(w), upper8!(sum)),
+    );
+    to_pairs(p: *const f32) -> __m512 = join(pairs_half(p), pairs_half(p.add(16)));
+);
+avx512!(
+    Avx512Bf16,
+    dot2(x: __m512, w: __m512, sum: __m512) -> __m512 = _mm512_dpbf16_ps(sum, as_bf16(x), as_bf16(w));
+    dot4(x: __m512, w: __m512, sum: __m512) -> __m512 = _mm512_castsi512_ps(_mm512_dpbusd_epi32(
+        _mm512_castps_si512(sum),
+        _mm512_castps_si512(x),
+        _mm512_castps_si512(w),
+    ));
+    to_pairs(p: *const f32) -> __m512 = from_bf16(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(p.add(16)), _mm512_loadu_ps(p)));
+);
+
+/// The same bits as the type that instructions for bf16 take.
+#[inline(always)]
+fn as_bf16(bits: __m512) -> __m512bh {
+    // SAFETY: both are 512 bits, and any bits are valid for either.
+    unsafe { std::mem::transmute(bits) }
+}
+
+#[inline(always)]
+fn from_bf16(pairs: __m512bh) -> __m512 {
+    // SAFETY: as above.
+    unsafe { std::mem::transmute(pairs) }
+}
+
+#[inline(always)]
+unsafe fn join(lower: __m256, upper: __m256) -> __m512 {
+    // SAFETY: only called where AVX-512 is.
+    unsafe {
+        let lower = _mm512_castps_pd(_mm512_castps256_ps512(lower));
+        _mm512_castpd_ps(_mm512_insertf64x4::<1>(lower, _mm256_castps_pd(upper)))
     }
 }
 

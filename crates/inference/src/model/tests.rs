@@ -148,6 +148,7 @@ fn options_win_over_the_folder() {
     let options = LoadOptions {
         threads: Some(1),
         isa: Some(Isa::Portable),
+        precision: PrecisionChoice::F32,
         device: DeviceChoice::Cpu,
         window_tokens: Some(120),
         name: Some("mine".into()),

@@ -131,7 +131,8 @@ fn mixed_batch(seed: u64, lengths: &[usize]) -> Vec<Encoded> {
 }
 
 fn encoder(config: &DebertaConfig, isa: Isa, threads: usize, group_tokens: usize) -> CpuEncoder {
-    let options = CpuOptions { threads: Some(threads), isa: Some(isa), group_tokens };
+    let options =
+        CpuOptions { threads: Some(threads), isa: Some(isa), group_tokens, ..CpuOptions::default() };
     CpuEncoder::new(config, &Maker::weights(config), &options).unwrap()
 }
 

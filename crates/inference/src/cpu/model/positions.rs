@@ -1,10 +1,10 @@
 //! What a model does with positions: tables of distances, and rotations.
 
 use super::super::buffer::{Buffer, Rows, RowsMut};
-use super::super::pack::Packed;
+use super::super::pack::{Format, Packed};
 use super::super::tables::SlotTables;
 use super::{Layer, Packer};
-use crate::encoder::{Distances, EncoderLayer, EncoderWeights};
+use crate::encoder::{Distances, EncoderLayer, EncoderWeights, LinearWeights};
 use crate::tensor::Tensor;
 use groundline_types::{Code, Problem};
 
@@ -119,13 +119,18 @@ impl Packer {
             self.kernels.linear(weights, input, RowsMut::new(out.as_mut_slice(), stride, rows));
             out
         };
+        // In single precision, whatever the layer itself is in: it is done once.
+        let shared = |packed: &Packed, linear: &LinearWeights, scale: f32| match packed.format() {
+            Format::Single => project(packed),
+            _ => project(&self.head_projection(linear, scale)),
+        };
         let pk = config.c2p.then(|| match &source.pos_key {
             Some(separate) => project(&self.head_projection(separate, 1.0)),
-            None => project(&layer.key),
+            None => shared(&layer.key, &source.key, 1.0),
         });
         let pq = config.p2c.then(|| match &source.pos_query {
             Some(separate) => project(&self.head_projection(separate, self.scale())),
-            None => project(&layer.query),
+            None => shared(&layer.query, &source.query, self.scale()),
         });
         SlotTables { pk, pq, bias: None }
     }

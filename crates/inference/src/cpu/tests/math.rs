@@ -114,7 +114,7 @@ fn exp_is_accurate_to_two_units_in_the_last_place() {
                 #[cfg(target_arch = "x86_64")]
                 super::Isa::Avx2 => entries::avx2(&mut ys),
                 #[cfg(target_arch = "x86_64")]
-                super::Isa::Avx512 => entries::avx512(&mut ys),
+                super::Isa::Avx512 | super::Isa::Avx512Bf16 => entries::avx512(&mut ys),
                 _ => exp_all::<Portable>(&mut ys),
             }
         }
