@@ -1,6 +1,6 @@
 """One contender of the CPU benchmark: onnxruntime or transformers, driven over standard input and output.
 
-usage: python contender.py {onnxruntime,transformers} --model DIR --pairs FILE.jsonl[.gz] --threads N [--onnx FILE] [--limit N]
+usage: python contender.py {onnxruntime,onnxruntime-int8,transformers,transformers-bf16} --model DIR --pairs FILE.jsonl[.gz] --threads N [--onnx FILE] [--limit N]
 
 Each line on standard input is a command, each answer one JSON object on a line: `tune` tries batch sizes and keeps the
 fastest, `run` scores every pair once and says how long it took, `logits` gives the logits of the last run in the pairs'
@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import sys
+import tempfile
 import time
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -25,7 +26,7 @@ TUNE_STRIDE = 8
 
 def arguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("engine", choices=("onnxruntime", "transformers"))
+    parser.add_argument("engine", choices=tuple(ENGINES))
     parser.add_argument("--model", required=True)
     parser.add_argument("--pairs", required=True)
     parser.add_argument("--threads", type=int, required=True)
@@ -41,7 +42,14 @@ def onnxruntime_engine(options):
     settings.intra_op_num_threads = options.threads
     settings.inter_op_num_threads = 1
     settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = ort.InferenceSession(options.onnx, settings, providers=["CPUExecutionProvider"])
+    model = options.onnx
+    if options.engine.endswith("-int8"):
+        # Its own way: weights by channel at load, activations as they come.
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+
+        model = os.path.join(tempfile.mkdtemp(), "int8.onnx")
+        quantize_dynamic(options.onnx, model, weight_type=QuantType.QInt8, per_channel=True)
+    session = ort.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
 
     def forward(ids, mask, types):
         return session.run(None, {"input_ids": ids, "attention_mask": mask, "token_type_ids": types})[0]
@@ -59,11 +67,21 @@ def transformers_engine(options):
     transformers.utils.logging.disable_progress_bar()
     model = load(options.model, "sdpa")
 
+    half = options.engine.endswith("-bf16")
+
     def forward(ids, mask, types):
-        with torch.inference_mode():
-            return model(torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(types)).numpy()
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
+            return model(torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(types)).float().numpy()
 
     return forward, f"transformers {transformers.__version__}, PyTorch {torch.__version__}"
+
+
+ENGINES = {
+    "onnxruntime": onnxruntime_engine,
+    "onnxruntime-int8": onnxruntime_engine,
+    "transformers": transformers_engine,
+    "transformers-bf16": transformers_engine,
+}
 
 
 class Contender:
@@ -80,8 +98,7 @@ class Contender:
         self.tokenizer = tokenizers.Tokenizer.from_file(os.path.join(options.model, "tokenizer.json"))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
-        engine = onnxruntime_engine if options.engine == "onnxruntime" else transformers_engine
-        self.forward, self.version = engine(options)
+        self.forward, self.version = ENGINES[options.engine](options)
         self.batch_size = 16
         self.logits = None
 

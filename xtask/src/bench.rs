@@ -19,6 +19,12 @@ const LOGIT_TOLERANCE: f64 = 1e-3;
 const QUICK_PAIRS: usize = 200;
 /// The contenders that pad, by their name in benches/peers/contender.py.
 const PEERS: [&str; 2] = ["onnxruntime", "transformers"];
+/// What `--precisions` adds of them.
+const SHORT_PEERS: [&str; 2] = ["onnxruntime-int8", "transformers-bf16"];
+/// The precisions of ours that it adds; names of contenders.
+const SHORT_OURS: [&str; 3] = ["bf16", "int8-bf16-output", "int8"];
+/// The least share of equal decisions that counts as the same computation in a short format.
+const LEAST_AGREEMENT: f64 = 0.99;
 
 /// The layouts and shapes that benches/peers/layouts.py makes random weights of.
 const LAYOUTS: [&str; 4] = ["deberta", "bert", "roberta", "t5"];
@@ -45,6 +51,9 @@ pub(crate) struct Options {
     /// Rounds; the median counts.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Also bf16 and int8: of ours, of onnxruntime (int8, its own dynamic quantisation) and of PyTorch (bf16, autocast).
+    #[arg(long)]
+    precisions: bool,
     /// 200 pairs and no result file: does it work at all?
     #[arg(long)]
     quick: bool,
@@ -69,12 +78,18 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
             load.unwrap_or(0.0)
         );
     }
-    let mut contenders = vec![Contender::start("groundline", ours(root, &setup))?];
-    for engine in PEERS {
+    let (short_ours, short_peers): (&[_], &[_]) =
+        if options.precisions { (&SHORT_OURS, &SHORT_PEERS) } else { (&[], &[]) };
+    let mut contenders = vec![Contender::start("groundline", ours(root, &setup, "f32"))?];
+    for precision in short_ours {
+        contenders.push(Contender::start(precision, ours(root, &setup, precision))?);
+    }
+    let own = contenders.len();
+    for engine in PEERS.iter().chain(short_peers) {
         contenders.push(Contender::start(engine, peer(root, &setup, &python, &onnx, engine))?);
     }
     let mut measured = contenders.iter().map(Measured::new).collect::<Vec<_>>();
-    for (contender, measured) in contenders.iter_mut().zip(&mut measured).skip(1) {
+    for (contender, measured) in contenders.iter_mut().zip(&mut measured).skip(own) {
         println!("{}: looking for the best batch size", contender.name());
         let tuned = contender.ask("tune")?;
         println!("{}: {} pairs a batch, of {}", contender.name(), tuned["batch"], tuned["tokens_per_second"]);
@@ -83,11 +98,11 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     for round in 1..=options.rounds {
         for (contender, measured) in contenders.iter_mut().zip(&mut measured) {
             let answer = Round::read(&contender.ask("run")?)?;
-            println!("round {round}: {:<14}{:>9.1} pairs/s", contender.name(), answer.pairs_per_second());
+            println!("round {round}: {:<18}{:>9.1} pairs/s", contender.name(), answer.pairs_per_second());
             measured.rounds.push(answer);
         }
     }
-    let difference = agree(&mut contenders, &measured)?;
+    let difference = agree(&mut contenders, &mut measured)?;
     let peak = contenders[0].ask("peak")?["peak_gflops"].as_f64();
     let machine = environment::machine(&python, contenders[0].ready())?;
     let model = environment::name(&setup.model)?;
@@ -98,6 +113,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
         pairs: setup.pairs_name,
         load,
         measured,
+        own,
         difference,
         peak,
     };
@@ -151,9 +167,10 @@ fn build(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn ours(root: &Path, setup: &Setup) -> Command {
+fn ours(root: &Path, setup: &Setup, precision: &str) -> Command {
     let mut command = Command::new(environment::target(root).join("release/bench-cpu"));
     setup.apply(&mut command);
+    command.args(["--precision", precision]);
     command
 }
 
@@ -173,8 +190,9 @@ pub(crate) fn machine_load() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// The largest difference between logits of the first contender and any other, over every pair.
-fn agree(contenders: &mut [Contender], measured: &[Measured]) -> anyhow::Result<f64> {
+/// The largest difference between logits of the first contender and any other in single precision, over every pair. Of the others it
+/// notes how often they decide alike.
+fn agree(contenders: &mut [Contender], measured: &mut [Measured]) -> anyhow::Result<f64> {
     let tokens = measured.iter().filter_map(|one| one.rounds.first()).map(|round| round.tokens);
     if tokens.clone().any(|count| Some(count) != tokens.clone().next()) {
         bail!("contenders do not see the same tokens: {:?}", tokens.collect::<Vec<_>>());
@@ -184,9 +202,18 @@ fn agree(contenders: &mut [Contender], measured: &[Measured]) -> anyhow::Result<
         all.push(report::logits(&contender.ask("logits")?)?);
     }
     let mut worst: f64 = 0.0;
-    for (contender, theirs) in contenders.iter().zip(&all).skip(1) {
+    for ((contender, theirs), measured) in contenders.iter().zip(&all).zip(measured).skip(1) {
         let difference = report::largest_difference(&all[0], theirs)?;
         println!("{}: logits differ by at most {difference:.1e}", contender.name());
+        if contender.name() != "onnxruntime" && contender.name() != "transformers" {
+            let agreement = report::agreement(&all[0], theirs);
+            println!("{}: {:.2} % of the decisions are the same", contender.name(), agreement * 100.0);
+            if SHORT_OURS.contains(&contender.name()) && agreement < LEAST_AGREEMENT {
+                bail!("{} is too far from single precision; its speed means nothing", contender.name());
+            }
+            measured.agreement = Some(agreement);
+            continue;
+        }
         if difference > LOGIT_TOLERANCE {
             bail!("{} computes something else than we do; nothing to compare", contender.name());
         }

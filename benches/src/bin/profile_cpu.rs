@@ -12,7 +12,7 @@ use anyhow::{Context as _, anyhow};
 use benches::read_pairs;
 use clap::Parser;
 use groundline_inference::cpu::{Isa, Phase, bench::peak_gflops};
-use groundline_inference::{Engine as _, LoadOptions, Model};
+use groundline_inference::{Engine as _, LoadOptions, Model, Precision, PrecisionChoice};
 use groundline_types::{Problem, Work};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -26,6 +26,9 @@ struct Arguments {
     /// JSONL with `premise` and `claim`.
     #[arg(long)]
     pairs: PathBuf,
+    /// How exactly to compute, such as f32, bf16 or int8-bf16-output.
+    #[arg(long, default_value_t = Precision::F32)]
+    precision: Precision,
     /// How many pairs.
     #[arg(long, default_value_t = 200)]
     limit: usize,
@@ -62,7 +65,8 @@ impl Shape {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let options = LoadOptions { threads: Some(1), ..LoadOptions::default() };
+    let precision = PrecisionChoice::Exactly(arguments.precision);
+    let options = LoadOptions { threads: Some(1), precision, ..LoadOptions::default() };
     let model = Model::load(&arguments.model, &options).map_err(failed)?;
     let config = std::fs::read_to_string(arguments.model.join("config.json"))?;
     let shape: Shape = serde_json::from_str(&config).context("config.json lacks a size")?;

@@ -76,9 +76,9 @@ pub use groundline_coordinator::{
 };
 pub use groundline_detectors::{DetectorOptions, MethodInfo, Need, methods, resolve as resolve_methods};
 pub use groundline_inference::{
-    Comparison, DeviceChoice, Engine, MeasuredPrecision, ModelDescription, PRECISION_FILE, Precision, PrecisionChoice,
-    PrecisionRecord, SIMILARITY_BASELINE_FILE, SimilarityBaseline,
-    VERIFY_TOLERANCE, VerifyReport,
+    Comparison, DeviceChoice, Engine, MeasuredPrecision, ModelDescription, PRECISION_FILE, Precision,
+    PrecisionChoice, PrecisionRecord, SIMILARITY_BASELINE_FILE, SimilarityBaseline, VERIFY_TOLERANCE,
+    VerifyReport,
 };
 pub use groundline_judge::{
     AnswerFormat, Capabilities as JudgeCapabilities, JudgeOptions, JudgeUsage, TokenLimitField,
@@ -95,8 +95,9 @@ pub use groundline_verdict::reward::{
 };
 pub use judge::{JudgeProbe, probe_judge};
 pub use models::{
-    BaselineOptions, FoundModel, MeasuredBaseline, MeasuredModel, ModelDetails, Verification, describe_model, find_model,
-    list_models, load_engine, load_model, measure_baseline, measure_precision, model_folders, verify_model,
+    BaselineOptions, FoundModel, MeasuredBaseline, MeasuredModel, ModelDetails, Verification, describe_model,
+    find_model, list_models, load_engine, load_model, measure_baseline, measure_precision, model_folders,
+    verify_model,
 };
 pub use readiness::{NotReady, PROGRESS_PATIENCE, Remark};
 #[cfg(feature = "cluster")]

@@ -8,10 +8,10 @@ pub use facts::read_facts;
 use crate::backend::{Backend, DeviceChoice};
 use crate::checkpoint::{Checkpoint, ModelFile};
 use crate::cpu::{CpuEncoder, CpuOptions, Isa, Output, PhaseTimes};
-use crate::precision::{Chosen, PrecisionChoice, PrecisionRecord};
 use crate::deberta::{DebertaConfig, Weights, load_weights};
 use crate::engine::{Encoded, Engine, Task};
 use crate::family::Family;
+use crate::precision::{Chosen, PrecisionChoice, PrecisionRecord};
 use crate::similarity::Remembered;
 use crate::tokenizer::PairTokenizer;
 use facts::Reading;
@@ -286,7 +286,8 @@ fn head_missing(facts: &ModelFacts, task: Task) -> Problem {
 
 /// The precision that is asked for and that the model's record allows.
 fn precision_of(checkpoint: &Checkpoint, options: &LoadOptions) -> Result<Chosen, Problem> {
-    let recorded = if options.precision.wants_record() { PrecisionRecord::read(&checkpoint.folder)? } else { None };
+    let recorded =
+        if options.precision.wants_record() { PrecisionRecord::read(&checkpoint.folder)? } else { None };
     let record = match recorded {
         Some(record) => record.of_revision(&checkpoint.revision()),
         None => None,

@@ -70,8 +70,9 @@ impl PrecisionChoice {
                 })?;
                 let precision = fastest(record);
                 let instead = (precision != Precision::Int8).then(|| {
-                    let message =
-                        format!("the model is not exact enough in int8 throughout: it is computed in {precision}");
+                    let message = format!(
+                        "the model is not exact enough in int8 throughout: it is computed in {precision}"
+                    );
                     Problem::new(Code::PRECISION_REFUSED, message)
                 });
                 Ok(Chosen { precision, instead })

@@ -52,12 +52,14 @@ pub(super) struct Measured {
     /// The answer to `tune`, of contenders that pad.
     pub(super) batch: Option<Value>,
     pub(super) rounds: Vec<Round>,
+    /// Share of the pairs that it decides as single precision does; of contenders in a short format.
+    pub(super) agreement: Option<f64>,
 }
 
 impl Measured {
     pub(super) fn new(contender: &Contender) -> Self {
         let version = contender.ready()["version"].clone();
-        Self { name: contender.name(), version, batch: None, rounds: Vec::new() }
+        Self { name: contender.name(), version, batch: None, rounds: Vec::new(), agreement: None }
     }
 
     fn median(&self, value: impl Fn(&Round) -> f64) -> f64 {
@@ -79,16 +81,23 @@ pub(super) struct Report {
     pub(super) pairs: String,
     pub(super) load: Option<f64>,
     pub(super) measured: Vec<Measured>,
-    /// Largest difference between our logits and a peer's.
+    /// How many of those are ours.
+    pub(super) own: usize,
+    /// Largest difference between our logits and a peer's, both in single precision.
     pub(super) difference: f64,
     /// Of all threads together.
     pub(super) peak: Option<f64>,
 }
 
 impl Report {
-    /// Our rate divided by a contender's.
+    /// Our rate in single precision divided by a contender's.
     fn ratio(&self, other: &Measured) -> f64 {
-        self.measured[0].median(Round::pairs_per_second) / other.median(Round::pairs_per_second)
+        of(&self.measured[0], other)
+    }
+
+    /// Our contenders in short formats.
+    fn short(&self) -> &[Measured] {
+        &self.measured[1..self.own]
     }
 
     /// GFLOP/s of our linear layers over the whole run, attention and everything else included in the time.
@@ -99,7 +108,7 @@ impl Report {
     /// The figures as text.
     pub(super) fn table(&self) -> String {
         let mut text = format!(
-            "{}: {} ({}), {} threads, {}\n{:<14}{:>8}{:>12}{:>19}{:>12}{:>18}{:>8}\n",
+            "{}: {} ({}), {} threads, {}\n{:<18}{:>8}{:>12}{:>19}{:>12}{:>18}{:>8}\n",
             self.model,
             self.machine["cpu"].as_str().unwrap_or("unknown"),
             self.machine["isa"].as_str().unwrap_or("unknown"),
@@ -120,7 +129,7 @@ impl Report {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{:<14}{:>8}{:>12.1}{:>19}{:>12.0}{:>18.1}{:>8.2}",
+                "{:<18}{:>8}{:>12.1}{:>19}{:>12.0}{:>18.1}{:>8.2}",
                 one.name,
                 one.batch_size(),
                 one.median(Round::pairs_per_second),
@@ -130,7 +139,14 @@ impl Report {
                 self.ratio(one),
             );
         }
-        let _ = writeln!(text, "logits of all agree within {:.1e}", self.difference);
+        for one in self.short() {
+            let peers = self.measured[self.own..].iter();
+            let ratios = peers.map(|peer| format!("{:.2} × {}", of(one, peer), peer.name));
+            let agreement = one.agreement.unwrap_or(f64::NAN) * 100.0;
+            let ratios = ratios.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "{}: {ratios}; {agreement:.2} % of the decisions as in f32", one.name);
+        }
+        let _ = writeln!(text, "logits in f32 agree within {:.1e}", self.difference);
         if let Some(peak) = self.peak {
             let own = self.gemm_gflops();
             let _ = writeln!(
@@ -171,11 +187,18 @@ impl Report {
                 "pairs_per_second_with_tokenising": one.median(Round::pairs_per_second_with_tokenising),
                 "tokens_per_second": one.median(Round::tokens_per_second),
                 "ours_divided_by_this": self.ratio(one),
+                "same_decisions_as_f32": one.agreement,
                 "rounds": rounds.collect::<Vec<_>>(),
             })
         });
         let first = self.measured[0].rounds.first();
+        let short = self.short().iter().map(|one| {
+            let peers =
+                self.measured[self.own..].iter().map(|peer| (peer.name.to_owned(), json!(of(one, peer))));
+            (one.name.to_owned(), Value::Object(peers.collect()))
+        });
         json!({
+            "short_formats_divided_by": Value::Object(short.collect()),
             "schema": "groundline.bench-cpu/1",
             "machine": self.machine,
             "model": self.model,
@@ -188,6 +211,18 @@ impl Report {
                       "fraction_of_peak": self.peak.map(|peak| self.gemm_gflops() / peak) },
         })
     }
+}
+
+/// One rate divided by another.
+fn of(one: &Measured, other: &Measured) -> f64 {
+    one.median(Round::pairs_per_second) / other.median(Round::pairs_per_second)
+}
+
+/// Share of the rows whose largest number has the same place.
+pub(super) fn agreement(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> f64 {
+    let decision = |row: &[f64]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]));
+    let same = ours.iter().zip(theirs).filter(|(ours, theirs)| decision(ours) == decision(theirs)).count();
+    same as f64 / ours.len().max(1) as f64
 }
 
 /// The logits that a contender answered, a list for each pair.

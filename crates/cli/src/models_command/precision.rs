@@ -30,7 +30,10 @@ pub(crate) fn run(config: &Config, pairs: &Path, sink: &mut Sink) -> Result<u8, 
     );
     push(
         &mut text,
-        format_args!("    {:<24}{:>11}{:>9}{:>13}{:>17}\n", "", "mean drift", "largest", "same verdict", "clearest change"),
+        format_args!(
+            "    {:<24}{:>11}{:>9}{:>13}{:>17}\n",
+            "", "mean drift", "largest", "same verdict", "clearest change"
+        ),
     );
     for one in &record.measured {
         push(&mut text, format_args!("{}\n", row(one)));

@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn what_was_measured_lies_beside_the_model() {
-        let (model, measured) = measured("{\"premise\":\"a b\",\"claim\":\"b\"}\n\n{\"premise\":\"c\",\"claim\":\"d\"}\n");
+        let (model, measured) =
+            measured("{\"premise\":\"a b\",\"claim\":\"b\"}\n\n{\"premise\":\"c\",\"claim\":\"d\"}\n");
         let measured = measured.unwrap();
         assert_eq!((measured.record.pairs, measured.record.measured.len()), (2, 4));
         assert_eq!(PrecisionRecord::read(model.path()).unwrap(), Some(measured.record));

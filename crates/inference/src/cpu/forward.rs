@@ -210,10 +210,13 @@ impl Pass<'_> {
                 self.watch.lap(Phase::Norms);
             }
             let strip = normed_rows.as_ref().map_or(x, RowsMut::as_rows).part(first, count);
-            kernels.linear(&layer.key, strip, keys.part(first, count));
-            kernels.linear(&layer.value, strip, values.part(first, count));
-            if !selects {
-                kernels.linear(&layer.query, strip, queries.part(first, count));
+            let (key, value) =
+                ((&layer.key, keys.part(first, count)), (&layer.value, values.part(first, count)));
+            if selects {
+                kernels.linear_each(strip, &mut [key, value]);
+            } else {
+                let query = (&layer.query, queries.part(first, count));
+                kernels.linear_each(strip, &mut [key, value, query]);
             }
             self.watch.lap(Phase::Projections);
         }

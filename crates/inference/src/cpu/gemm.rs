@@ -207,7 +207,9 @@ unsafe fn run_panel<S: Simd, P: Product<S>, const R: usize, const NV: usize>(
             fetch_ends::<S, NV>(tile, epilogue);
             run_tile::<S, P, R, NV>(tile);
             if slab.ends {
-                if P::SCALED && let Some(rescale) = args.rescale {
+                if P::SCALED
+                    && let Some(rescale) = args.rescale
+                {
                     scale::<S, NV>(tile, rescale, row + done, column);
                 }
                 finish::<S, NV>(tile, args.bias.add(column), epilogue);

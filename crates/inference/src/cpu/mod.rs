@@ -36,8 +36,8 @@ mod x86;
 
 pub use encoder::{CpuEncoder, CpuOptions, Output};
 pub use isa::{ISA_VARIABLE, Isa};
-pub use precision::Precision;
 pub use phases::{Phase, PhaseTimes};
+pub use precision::Precision;
 
 #[cfg(test)]
 mod tests;

@@ -99,7 +99,8 @@ impl Packed {
 
     /// The scale of a column's bytes, kept with their sum. A weight that is not finite makes the scale so.
     fn set_scale(&mut self, column: usize, weights: &[f32]) -> f32 {
-        let largest = weights.iter().fold(0.0_f32, |largest, w| if w.abs() <= largest { largest } else { w.abs() });
+        let largest =
+            weights.iter().fold(0.0_f32, |largest, w| if w.abs() <= largest { largest } else { w.abs() });
         let scale = if largest == 0.0 { 1.0 } else { largest / TOP };
         let sum: i32 = weights.iter().map(|&weight| i32::from(byte(weight, scale))).sum();
         self.column_sums.as_mut_slice()[column] = sum as f32;

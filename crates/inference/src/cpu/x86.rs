@@ -96,8 +96,7 @@ unsafe fn dot4_half(x: __m256, w: __m256, sum: __m256) -> __m256 {
         let x_odd = _mm256_srli_epi16::<8>(x);
         let w_even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(w));
         let w_odd = _mm256_srai_epi16::<8>(w);
-        let products =
-            _mm256_add_epi32(_mm256_madd_epi16(x_even, w_even), _mm256_madd_epi16(x_odd, w_odd));
+        let products = _mm256_add_epi32(_mm256_madd_epi16(x_even, w_even), _mm256_madd_epi16(x_odd, w_odd));
         _mm256_castsi256_ps(_mm256_add_epi32(sum, products))
     }
 }

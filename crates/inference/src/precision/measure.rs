@@ -43,11 +43,7 @@ pub fn measure_precision(
 }
 
 /// The probabilities of every pair.
-fn score(
-    model: &Model,
-    pairs: &[Work],
-    mut progress: impl FnMut(usize),
-) -> Result<Vec<Vec<f64>>, Problem> {
+fn score(model: &Model, pairs: &[Work], mut progress: impl FnMut(usize)) -> Result<Vec<Vec<f64>>, Problem> {
     let encoded = pairs.iter().map(|pair| model.encode(pair)).collect::<Result<Vec<Encoded>, _>>()?;
     let mut all = Vec::with_capacity(pairs.len());
     for part in encoded.chunks(STEP_PAIRS) {

@@ -95,7 +95,10 @@ impl PrecisionRecord {
         if self.revision == revision {
             return Some(self);
         }
-        tracing::warn!(file = PRECISION_FILE, "the record of precision is of another revision of the model; it is not used");
+        tracing::warn!(
+            file = PRECISION_FILE,
+            "the record of precision is of another revision of the model; it is not used"
+        );
         None
     }
 

@@ -40,7 +40,8 @@ fn auto_takes_the_fastest_that_passes_where_the_machine_has_its_instructions() {
 fn int8_falls_back_aloud_and_is_refused_unmeasured() {
     let refused = PrecisionChoice::Int8.choose(Isa::Avx512Bf16, None).unwrap_err();
     assert_eq!(refused.code, Code::PRECISION_REFUSED);
-    let none = record(vec![measured(Precision::Int8, 0.1, 0.7, 0.9), measured(Precision::Bf16, 0.1, 0.7, 0.9)]);
+    let none =
+        record(vec![measured(Precision::Int8, 0.1, 0.7, 0.9), measured(Precision::Bf16, 0.1, 0.7, 0.9)]);
     let chosen = PrecisionChoice::Int8.choose(Isa::Avx512Bf16, Some(&none)).unwrap();
     assert_eq!(chosen.precision, Precision::F32);
     assert!(chosen.instead.unwrap().message.contains("computed in f32"));

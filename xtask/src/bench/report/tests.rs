@@ -4,7 +4,13 @@ fn measured(name: &'static str, seconds: &[f64], gemm_gflop: Option<f64>) -> Mea
     let round =
         |&seconds: &f64| Round { seconds, tokenising_seconds: seconds, pairs: 100, tokens: 1000, gemm_gflop };
     let batch = (name != "groundline").then(|| json!({ "batch": 16 }));
-    Measured { name, version: json!("1.0"), batch, rounds: seconds.iter().map(round).collect() }
+    Measured {
+        name,
+        version: json!("1.0"),
+        batch,
+        rounds: seconds.iter().map(round).collect(),
+        agreement: None,
+    }
 }
 
 fn report() -> Report {
@@ -18,6 +24,7 @@ fn report() -> Report {
             measured("groundline", &[1.0, 9.0, 2.0], Some(100.0)),
             measured("onnxruntime", &[4.0, 4.0, 4.0], None),
         ],
+        own: 1,
         difference: 1e-5,
         peak: Some(200.0),
     }
@@ -47,6 +54,18 @@ fn a_result_file_is_named_by_day_processor_and_model() {
     let written: Value = serde_json::from_str(&std::fs::read_to_string(folder.join(&path)).unwrap()).unwrap();
     assert_eq!(written["contenders"][1]["ours_divided_by_this"], 2.0);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn short_formats_are_divided_by_every_peer_and_say_how_often_they_agree() {
+    let mut report = report();
+    report.measured.insert(1, Measured { agreement: Some(0.995), ..measured("int8", &[0.5], None) });
+    report.own = 2;
+    let table = report.table();
+    assert!(table.contains("int8: 8.00 × onnxruntime; 99.50 % of the decisions as in f32"), "{table}");
+    assert_eq!(report.json()["short_formats_divided_by"]["int8"]["onnxruntime"], 8.0);
+    let (ours, theirs) = ([vec![0.0, 1.0], vec![2.0, 1.0]], [vec![0.5, 0.9], vec![1.0, 1.5]]);
+    assert_eq!(agreement(&ours, &theirs), 0.5);
 }
 
 #[test]

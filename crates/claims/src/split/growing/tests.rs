@@ -87,7 +87,9 @@ fn a_sign_at_the_end_may_close_nothing_after_all() {
     for text in ["A ~~word. Then U.S.~~a was", "A `word. Then it``s` end", "A **word. Then U.S.**a was so"] {
         every_prefix(text);
     }
-    for text in ["A *word. Then `is* it` so", "A **word. Then <it** a=\"b\"> so", "A ~~word. Then [a~~](b) so"] {
+    for text in
+        ["A *word. Then `is* it` so", "A **word. Then <it** a=\"b\"> so", "A ~~word. Then [a~~](b) so"]
+    {
         every_prefix(text);
     }
     every_prefix("# So [1][a](b)\nIt is so.\n\n[a]: b\n\nA a");
@@ -110,7 +112,11 @@ fn a_leaf_is_settled_when_the_next_one_has_begun() {
 
 #[test]
 fn a_line_of_prose_that_becomes_the_head_of_a_table_keeps_its_sentences() {
-    for text in ["Aa? ]A a |\n|---|\n", "One is. Two is it | b. Then\n---|---\nx | y\n\nSo", "> One is. Two is | b\n> -|-\n"] {
+    for text in [
+        "Aa? ]A a |\n|---|\n",
+        "One is. Two is it | b. Then\n---|---\nx | y\n\nSo",
+        "> One is. Two is | b\n> -|-\n",
+    ] {
         every_prefix(text);
     }
     let whole = |text| split_response(text, &OPTIONS).iter().map(|c| c.text.to_string()).collect::<Vec<_>>();

@@ -158,7 +158,10 @@ fn a_result_that_is_too_narrow_is_refused() {
 fn short_cases() -> Vec<Case> {
     let mut cases: Vec<Case> = (1..=17).map(|rows| Case::new(rows, 36, 100)).collect();
     cases.extend([4, 8, 60, 512, 1024, 2052, 4100].map(|depth| Case::new(9, depth, 51)));
-    cases.extend([(95, 24, 33), (97, 28, 49), (203, 128, 160)].map(|(rows, depth, columns)| Case::new(rows, depth, columns)));
+    cases.extend(
+        [(95, 24, 33), (97, 28, 49), (203, 128, 160)]
+            .map(|(rows, depth, columns)| Case::new(rows, depth, columns)),
+    );
     cases
 }
 
@@ -178,9 +181,14 @@ fn bf16_is_the_product_of_rounded_numbers() {
                     let products = || a.iter().zip(weights).map(|(&a, &w)| rounded(a) * rounded(w));
                     let wanted = products().sum::<f64>() + f64::from(case.bias[n]);
                     // The instruction rounds to odd inside, and drops what is denormal.
-                    let bound = (products().map(f64::abs).sum::<f64>() + 1.0) * case.depth as f64 * 6e-8 + 1e-6;
+                    let bound =
+                        (products().map(f64::abs).sum::<f64>() + 1.0) * case.depth as f64 * 6e-8 + 1e-6;
                     let found = f64::from(result[n]);
-                    assert!((found - wanted).abs() <= bound, "{} at ({r}, {n}): {found} for {wanted}", kernels.isa);
+                    assert!(
+                        (found - wanted).abs() <= bound,
+                        "{} at ({r}, {n}): {found} for {wanted}",
+                        kernels.isa
+                    );
                 }
                 let padded = case.stride() - 16;
                 assert!(result[case.columns..padded].iter().all(|&x| x == 0.0), "padding columns are zeros");
@@ -225,7 +233,11 @@ fn int8_is_the_exact_product_of_bytes_on_every_instruction_set() {
                     // Portable code rounds twice where others round once, so that a byte may differ by 1 at a tie.
                     let slack = if kernels.isa == Isa::Portable { scale * f64::from(top) * 2.0 } else { 0.0 };
                     let bound = slack + 1e-5 * (1.0 + wanted.abs());
-                    assert!((found - wanted).abs() <= bound, "{} at ({r}, {n}): {found} for {wanted}", kernels.isa);
+                    assert!(
+                        (found - wanted).abs() <= bound,
+                        "{} at ({r}, {n}): {found} for {wanted}",
+                        kernels.isa
+                    );
                 }
                 let padded = case.stride() - 16;
                 assert!(result[case.columns..padded].iter().all(|&x| x == 0.0), "padding columns are zeros");
@@ -258,7 +270,9 @@ fn a_row_of_short_numbers_depends_on_that_row_alone() {
 #[test]
 fn rows_that_bytes_cannot_hold_are_told() {
     for kernels in all_kernels() {
-        for (bad, finite) in [(f32::NAN, false), (f32::INFINITY, false), (f32::NEG_INFINITY, false), (0.0, true)] {
+        for (bad, finite) in
+            [(f32::NAN, false), (f32::INFINITY, false), (f32::NEG_INFINITY, false), (0.0, true)]
+        {
             let mut case = Case::new(2, 20, 16);
             case.a[..case.depth].fill(0.0);
             case.a[7] = bad;
