@@ -144,6 +144,7 @@ pub(crate) enum JudgeCommand {
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct LeftOut {
+    /// What the command was given; nothing reads it
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     pub(crate) rest: Vec<String>,
 }
