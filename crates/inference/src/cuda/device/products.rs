@@ -76,6 +76,26 @@ impl Drop for Layout {
     }
 }
 
+/// The library's own state.
+struct Handle(sys::cublasLtHandle_t);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by the library, and used by its owner alone, which drops what was described with it first.
+        let _ = unsafe { result::destroy_handle(self.0) };
+    }
+}
+
+/// What algorithms may use.
+struct Preference(sys::cublasLtMatmulPreference_t);
+
+impl Drop for Preference {
+    fn drop(&mut self) {
+        // SAFETY: made by the library, and used by its owner alone.
+        let _ = unsafe { result::destroy_matmul_pref(self.0) };
+    }
+}
+
 /// A kind of product, described to the library.
 struct Described {
     operation: Operation,
@@ -86,12 +106,12 @@ struct Described {
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
 
-/// The library, and what it has said.
+/// The library, and what it has said. Fields are dropped from the first to the last: the handle after what was made with it.
 pub(super) struct Products {
     described: BTreeMap<Kind, Described>,
     workspace: DeviceMemory,
-    preference: sys::cublasLtMatmulPreference_t,
-    handle: sys::cublasLtHandle_t,
+    preference: Preference,
+    handle: Handle,
     stream: CUstream,
 }
 
@@ -102,12 +122,12 @@ fn fault(error: result::CublasError) -> Fault {
 impl Products {
     pub(super) fn new(stream: CUstream) -> Result<Self, Fault> {
         let workspace = DeviceMemory::new(WORKSPACE_BYTES)?;
-        let handle = result::create_handle().map_err(fault)?;
-        let preference = result::create_matmul_pref().map_err(fault)?;
+        let handle = result::create_handle().map(Handle).map_err(fault)?;
+        let preference = result::create_matmul_pref().map(Preference).map_err(fault)?;
         let attribute = sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
         let bytes = std::ptr::from_ref(&WORKSPACE_BYTES).cast();
         // SAFETY: the attribute is a `size_t`.
-        unsafe { result::set_matmul_pref_attribute(preference, attribute, bytes, size_of::<usize>()) }
+        unsafe { result::set_matmul_pref_attribute(preference.0, attribute, bytes, size_of::<usize>()) }
             .map_err(fault)?;
         Ok(Self { described: BTreeMap::new(), workspace, preference, handle, stream })
     }
@@ -145,7 +165,7 @@ impl Products {
         // SAFETY: the addresses lead into memory that the plan has made large enough for these shapes.
         unsafe {
             result::matmul(
-                self.handle,
+                self.handle.0,
                 described.operation.0,
                 std::ptr::from_ref(&one).cast(),
                 std::ptr::from_ref(&zero).cast(),
@@ -191,21 +211,10 @@ impl Products {
         let out = Layout::new(number, kind.outputs, kind.rows)?;
         // SAFETY: everything was just made.
         let found = unsafe {
-            let (c, preference) = (out.0, self.preference);
-            result::get_matmul_algo_heuristic(self.handle, operation.0, weight.0, x.0, c, out.0, preference)
+            let (c, preference) = (out.0, self.preference.0);
+            result::get_matmul_algo_heuristic(self.handle.0, operation.0, weight.0, x.0, c, out.0, preference)
         };
         let algorithm = found.map_err(fault)?.algo;
         Ok(Described { operation, weight, x, out, algorithm })
-    }
-}
-
-impl Drop for Products {
-    fn drop(&mut self) {
-        self.described.clear();
-        // SAFETY: made in `new`; nothing that was described is left.
-        unsafe {
-            let _ = result::destroy_matmul_pref(self.preference);
-            let _ = result::destroy_handle(self.handle);
-        }
     }
 }
