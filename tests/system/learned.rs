@@ -60,6 +60,75 @@ fn a_detector_that_is_asked_alone_decides_and_the_better_of_two_does() {
     assert_eq!(support("factcc,hhem"), hhem);
 }
 
+/// Spans of a result, each with what stands there in the response; each lies within its sentence.
+fn spans_of<'a>(result: &'a serde_json::Value, response: &str) -> Vec<(usize, &'a str)> {
+    let place = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap() as usize;
+    let spans = result["spans"].as_array().unwrap().iter();
+    let checked = |span: &'a serde_json::Value| {
+        let (start, end, index) = (place(span, "start"), place(span, "end"), place(span, "sentence"));
+        let sentence = &result["sentences"][index];
+        assert!(place(sentence, "start") <= start && start < end && end <= place(sentence, "end"), "{span}");
+        assert_eq!(span["text"].as_str().unwrap(), &response[start..end]);
+        let probability = span["hallucination_probability"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&probability), "{span}");
+        (index, span["source"].as_str().unwrap())
+    };
+    spans.map(checked).collect()
+}
+
+#[test]
+fn a_token_classifier_marks_the_parts_of_the_response_and_agrees_with_the_sentences_that_it_decides() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = configuration(dir.path(), &[("lettucedetect", "modernbert-token")]);
+    let response = "Marie Curie was born in **Warsaw** 🙂 in 1867. 東京 is a city &amp; more.\n\n- She won in **1903**.\n- She won in **1903** twice.\n";
+    let path = dir.path().join("response.md");
+    std::fs::write(&path, response).unwrap();
+    let path = path.to_string_lossy().into_owned();
+    let source = dir.path().join("source.txt");
+    std::fs::write(
+        &source,
+        "Marie Curie was born in Warsaw in 1867. She won the Nobel Prize in Physics in 1903.",
+    )
+    .unwrap();
+    let source = source.to_string_lossy().into_owned();
+    let ask = |methods: &str, more: &[&str]| {
+        let source = ["check", "--source", &source, "--response", &path, "--json"];
+        let ran = run(&[&source[..], &["--config", &config, "--methods", methods], more].concat());
+        assert!(ran.status <= 1, "{ran:?}");
+        ran.json()
+    };
+    let result = ask("lettucedetect", &[]);
+    assert_eq!(result["methods"]["lettucedetect"]["status"], "scored", "{result}");
+    let spans = spans_of(&result, response);
+    assert!(spans.iter().all(|(_, source)| *source == "tokens"), "{spans:?}");
+    let sentences = result["sentences"].as_array().unwrap();
+    assert_eq!(sentences.len(), 4, "{sentences:?}");
+    for (index, sentence) in sentences.iter().enumerate() {
+        assert_eq!(sentence["status"], "scored", "{sentence}");
+        let has_span = spans.iter().any(|(of, _)| *of == index);
+        assert_eq!(sentence["verdict"] == "supported", !has_span, "{sentence}");
+    }
+    assert!(!spans.is_empty(), "a checkpoint with random weights calls something hallucinated");
+    let beside = ask("entailment,lettucedetect", &["--facts"]);
+    assert_eq!(beside["spans"], result["spans"], "facts stand in only where there are no tokens");
+    let facts = ask("entailment", &["--facts"]);
+    let of_facts = spans_of(&facts, response);
+    assert!(of_facts.iter().all(|(_, source)| *source == "facts"), "{of_facts:?}");
+    assert!(ask("numeric", &[]).get("spans").is_none());
+}
+
+#[test]
+fn a_model_without_a_head_for_tokens_is_refused_as_a_token_classifier() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = configuration(dir.path(), &[("lettucedetect", "bert")]);
+    let ran = run(&[&CHECK[..], &["lettucedetect", "--config", &config]].concat());
+    assert!(ran.status > 1 && ran.stderr.contains("GL4003"), "{ran:?}");
+    assert!(ran.stderr.contains("ForTokenClassification"), "{ran:?}");
+    let ran = run(&[&CHECK[..], &["numeric,lettucedetect"]].concat());
+    let method = ran.json()["methods"]["lettucedetect"].clone();
+    assert!(method["status"] == "failed" && method.to_string().contains("GL4008"), "{method}");
+}
+
 #[test]
 fn a_detector_without_a_model_fails_and_says_what_to_do() {
     let ran = run(&[&CHECK[..], &["default,factcc"]].concat());

@@ -137,7 +137,9 @@ impl Contender {
 fn logits(score: Result<Score, Problem>) -> anyhow::Result<Arc<[f32]>> {
     match score.map_err(failed)? {
         Score::Logits(logits) => Ok(logits),
-        Score::Embedding(_) | Score::Similarity(_) => bail!("the engine answered a pair with no logits"),
+        Score::Embedding(_) | Score::Similarity(_) | Score::Tokens(_) => {
+            bail!("the engine answered a pair with no logits")
+        }
     }
 }
 
@@ -205,6 +207,7 @@ mod tests {
             ids: vec![1; length],
             type_ids: vec![0; length],
             task: Task::Classify(Head::Nli),
+            asked: Vec::new(),
         };
         lengths.iter().map(item).collect()
     }

@@ -141,6 +141,15 @@ pub enum JobItem {
         /// Index of the reference.
         reference: u16,
     },
+    /// Label every token of a text.
+    Tokens {
+        /// Index of the evidence.
+        context: u16,
+        /// Index of the text.
+        text: u16,
+        /// Which head answers.
+        head: Head,
+    },
 }
 
 impl JobTexts {
@@ -161,6 +170,11 @@ impl JobTexts {
                 Work::Similarity { candidate, reference } => JobItem::Similarity {
                     candidate: this.index_of(candidate),
                     reference: this.index_of(reference),
+                },
+                Work::Tokens { context, text, head } => JobItem::Tokens {
+                    context: this.index_of(context),
+                    text: this.index_of(text),
+                    head: *head,
                 },
             };
             this.items.push(item);
@@ -185,6 +199,7 @@ impl JobTexts {
             JobItem::Pair { premise, hypothesis, .. } => is_known(premise) && is_known(hypothesis),
             JobItem::Embed { text } => is_known(text),
             JobItem::Similarity { candidate, reference } => is_known(candidate) && is_known(reference),
+            JobItem::Tokens { context, text, .. } => is_known(context) && is_known(text),
         });
         let fits = items.len() <= MAX_JOB_ITEMS && texts.len() <= 2 * MAX_JOB_ITEMS;
         (are_known && fits).then_some(Self { texts, items })
@@ -220,6 +235,9 @@ impl JobTexts {
             JobItem::Embed { text: index } => Work::Embed { text: text(index) },
             JobItem::Similarity { candidate, reference } => {
                 Work::Similarity { candidate: text(candidate), reference: text(reference) }
+            }
+            JobItem::Tokens { context, text: labelled, head } => {
+                Work::Tokens { context: text(context), text: text(labelled), head }
             }
         })
     }

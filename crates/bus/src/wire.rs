@@ -98,6 +98,7 @@ fn pb_head(preset: Preset) -> pb::Head {
         Preset::Alignscore => pb::Head::Alignscore,
         Preset::True => pb::Head::True,
         Preset::Hhem => pb::Head::Hhem,
+        Preset::Lettucedetect => pb::Head::Lettucedetect,
     }
 }
 

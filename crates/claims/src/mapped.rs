@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use groundline_types::Span;
+use groundline_types::{MapRun, Span, TextMap};
 use std::ops::Range;
 
 /// A text without markup, and the place in the original of everything in it.
@@ -105,6 +105,21 @@ impl MappedText {
             None => start,
         };
         Span::new(start, end)
+    }
+
+    /// The map of a piece of the text, which is not empty, to its own span.
+    pub(crate) fn map(&self, range: Range<usize>) -> TextMap {
+        let piece = self.piece(range.clone());
+        let base = self.span(range).start;
+        let relative = |run: &Run| MapRun {
+            start: run.start,
+            original: Span::new(
+                run.original.start.saturating_sub(base),
+                run.original.end.saturating_sub(base),
+            ),
+            is_exact: run.exact,
+        };
+        TextMap::new(piece.runs.iter().map(relative).collect())
     }
 
     /// Whether the text may be cut at `at` without two pieces sharing a stretch of the original.

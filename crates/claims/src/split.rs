@@ -179,7 +179,7 @@ fn covered_bytes(text: &str, ranges: &[Range<usize>]) -> usize {
 
 fn claim(block: &Block, range: Range<usize>, kind: ClaimKind, options: &SplitOptions) -> Claim {
     let text = &block.text.as_str()[range.clone()];
-    let span = block.text.span(range.clone());
+    let (span, places) = (block.text.span(range.clone()), block.text.map(range.clone()));
     let tags = if kind.is_checkable() { tags(text) } else { Vec::new() };
     let facts = match kind {
         ClaimKind::Statement if options.facts => facts::facts(text)
@@ -194,7 +194,7 @@ fn claim(block: &Block, range: Range<usize>, kind: ClaimKind, options: &SplitOpt
         }
         _ => Vec::new(),
     };
-    Claim { span, text: Arc::from(text), kind, tags, facts }
+    Claim { span, text: Arc::from(text), places, kind, tags, facts }
 }
 
 /// What makes a sentence high-stakes. A number with a unit is both a number and a quantity.

@@ -68,6 +68,7 @@ pub(crate) fn assemble(
         timings: context.timings,
         matrix: decision.matrix,
         ensemble: None,
+        spans: decision.spans,
     };
     ensemble::apply(&options.ensemble, &mut result, &not_combined(check, &reports, &roles));
     #[cfg(test)]

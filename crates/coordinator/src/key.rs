@@ -41,6 +41,12 @@ impl KeyMaker {
                 push_field(&mut self.buffer, candidate.as_bytes());
                 push_field(&mut self.buffer, reference.as_bytes());
             }
+            Work::Tokens { context, text, head } => {
+                push_field(&mut self.buffer, b"tokens");
+                push_field(&mut self.buffer, head.name().as_bytes());
+                push_field(&mut self.buffer, context.as_bytes());
+                push_field(&mut self.buffer, text.as_bytes());
+            }
         }
         *blake3::hash(&self.buffer).as_bytes()
     }
@@ -78,6 +84,8 @@ mod tests {
             one.key(&Work::Embed { text: "abc".into() }),
             one.key(&Work::Similarity { candidate: "ab".into(), reference: "c".into() }),
             one.key(&Work::Similarity { candidate: "c".into(), reference: "ab".into() }),
+            one.key(&Work::Tokens { context: "ab".into(), text: "c".into(), head: Head::Nli }),
+            one.key(&Work::Tokens { context: "c".into(), text: "ab".into(), head: Head::Nli }),
             maker("s", "t").key(&pair("ab", "c", Head::Nli)),
             maker("r", "u").key(&pair("ab", "c", Head::Nli)),
         ];

@@ -233,8 +233,8 @@ impl Member {
     }
 }
 
-/// Texts by their address: texts are shared, so this finds most equal work without reading it.
-type ByAddress = (usize, usize, Option<Head>);
+/// Texts by their address, and whether their tokens are labelled: texts are shared, so this finds most equal work without reading it.
+type ByAddress = (usize, usize, Option<Head>, bool);
 
 #[derive(Default)]
 struct Merger {
@@ -253,11 +253,16 @@ impl Merger {
         // Every text that has an entry is kept alive until the round is merged, so an address names one text.
         let address = match &work {
             Work::Pair { premise, hypothesis, head } => {
-                (address_of(premise), address_of(hypothesis), Some(*head))
+                (address_of(premise), address_of(hypothesis), Some(*head), false)
             }
-            Work::Embed { text } => (address_of(text), 0, None),
+            Work::Embed { text } => (address_of(text), 0, None, false),
             // No text has the address 0.
-            Work::Similarity { candidate, reference } => (address_of(candidate), address_of(reference), None),
+            Work::Similarity { candidate, reference } => {
+                (address_of(candidate), address_of(reference), None, false)
+            }
+            Work::Tokens { context, text, head } => {
+                (address_of(context), address_of(text), Some(*head), true)
+            }
         };
         let place = match self.by_address.entry(address) {
             Entry::Occupied(place) => *place.get(),
@@ -284,6 +289,7 @@ pub(crate) fn text_bytes(work: &Work) -> usize {
         Work::Pair { premise, hypothesis, .. } => premise.len() + hypothesis.len(),
         Work::Embed { text } => text.len(),
         Work::Similarity { candidate, reference } => candidate.len() + reference.len(),
+        Work::Tokens { context, text, .. } => context.len() + text.len(),
     }
 }
 

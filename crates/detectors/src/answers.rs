@@ -1,6 +1,6 @@
 //! Reading outcomes: a probability or a reason, never anything else.
 
-use groundline_types::{Code, NliLabels, NliProbabilities, Outcome, Reason, Score, Similarity};
+use groundline_types::{Code, NliLabels, NliProbabilities, Outcome, Reason, Score, Similarity, TokenScore};
 use std::sync::Arc;
 
 /// The logits in the answer to a pair: `count` of them, all finite. `None` is an answer that never came.
@@ -53,6 +53,23 @@ pub(crate) fn read_similarity(outcome: Option<&Outcome<Score>>) -> Result<Simila
             Ok(*similarity)
         }
         other => Err(not_answered(other, "a similarity")),
+    }
+}
+
+/// What is said of each token of a text, each number a probability.
+pub(crate) fn read_tokens(outcome: Option<&Outcome<Score>>) -> Result<&[TokenScore], Reason> {
+    match outcome {
+        Some(Outcome::Scored(Score::Tokens(tokens))) => {
+            let is_probability = |token: &TokenScore| (0.0..=1.0).contains(&token.hallucination_probability);
+            if !tokens.iter().all(is_probability) {
+                return Err(Reason::new(
+                    Code::NON_FINITE,
+                    "the model gave a token a number that is no probability",
+                ));
+            }
+            Ok(tokens)
+        }
+        other => Err(not_answered(other, "labels of tokens")),
     }
 }
 

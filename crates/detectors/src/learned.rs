@@ -3,13 +3,18 @@
 //! What is asked and how answers become a finding is the support head's, see [`crate::support`]; here a check is given the
 //! windows of a preset in place of the default model's.
 
+use crate::features::EvidenceFeatures;
+use crate::layout::Layout;
+use crate::reading::reading;
+use crate::tally::PICKS;
 use groundline_types::{
-    EvidenceWindow, LearnedFacts, ModelFacts, PreparedCheck, PreparedSource, PresetWindows, Span,
+    Code, EvidencePick, EvidenceWindow, LearnedFacts, ModelFacts, NliProbabilities, PreparedCheck,
+    PreparedSource, Preset, PresetWindows, Probability, Reason, Span,
 };
 use std::ops::Range;
 
 /// A claim may fill this part of what a model reads; windows leave room for the longest one.
-const CLAIM_PART: usize = 2;
+pub(crate) const CLAIM_PART: usize = 2;
 
 /// The facts of a learned detector as if it were the model that answers.
 pub(crate) fn facts_of(learned: &LearnedFacts, model: &ModelFacts) -> ModelFacts {
@@ -29,7 +34,12 @@ pub(crate) fn rewindowed(check: &PreparedCheck, learned: &LearnedFacts) -> Prepa
     let checkable = check.claims.iter().filter(|claim| claim.kind.is_checkable());
     // A claim that leaves no room for any window is too long whatever the windows are.
     let longest = checkable.map(|claim| count(&claim.text)).filter(|tokens| *tokens <= room / CLAIM_PART);
-    let budget = room.saturating_sub(longest.max().unwrap_or(0)).max(1);
+    windowed(check, learned, room.saturating_sub(longest.max().unwrap_or(0)).max(1))
+}
+
+/// The check with the windows of a preset, none of which has more than `budget` tokens.
+pub(crate) fn windowed(check: &PreparedCheck, learned: &LearnedFacts, budget: usize) -> PreparedCheck {
+    let count = |text: &str| learned.counter.count_tokens(text);
     let mut check = check.clone();
     for source in &mut check.sources {
         for sentence in &mut source.sentences {
@@ -111,6 +121,41 @@ fn window_or_parts(
         rest = more;
     }
     parts
+}
+
+/// Why nobody answers for a preset.
+pub(crate) fn not_loaded(preset: Preset) -> Reason {
+    let name = preset.name();
+    let message = format!(
+        "no model of preset {name} is loaded; add a section [models.{name}] with its path to the configuration"
+    );
+    Reason::new(Code::HEAD_MISSING, message)
+}
+
+/// The sentences of a window that are nearest to a column's claim: which of them the model went by, it does not tell. `support` is
+/// the window's of the claim.
+pub(crate) fn evidence_in_window(
+    check: &PreparedCheck,
+    layout: &Layout,
+    features: &EvidenceFeatures,
+    column: usize,
+    (window, support): (usize, f32),
+) -> Vec<EvidencePick> {
+    let rows: Vec<usize> = layout.window_rows[window].clone().collect();
+    let claim = reading(check, layout.column_text(check, column));
+    let nearest = features.nearest_first(&claim.features, &rows).into_iter().take(PICKS);
+    nearest.filter_map(|row| pick(layout, row, support)).collect()
+}
+
+/// A sentence of evidence with the support that a model tells from the rest.
+pub(crate) fn pick(layout: &Layout, row: usize, support: f32) -> Option<EvidencePick> {
+    let (source, sentence) = *layout.rows.get(row)?;
+    let probabilities = NliProbabilities {
+        entailment: Probability::new(support)?,
+        contradiction: Probability::ZERO,
+        neutral: Probability::new(1.0 - support)?,
+    };
+    Some(EvidencePick { source, sentence, probabilities })
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod support;
 mod tally;
 #[cfg(test)]
 mod testing;
+mod tokens;
 
 pub use detector::{Detector, Next};
 pub use hedges::mark_hedges;

@@ -9,6 +9,7 @@ use crate::selfcheck::{SelfcheckBertscore, SelfcheckNgram, SelfcheckNli, Selfche
 use crate::summac::Summac;
 use crate::summac_conv::SummacConv;
 use crate::support::Support;
+use crate::tokens::TokenClassifier;
 use crate::{Detector, DetectorOptions};
 use groundline_types::{Code, Polarity, Preset, Problem, nearest_name};
 use serde::Serialize;
@@ -151,6 +152,7 @@ pub fn create(method: &str, options: &DetectorOptions) -> Option<Box<dyn Detecto
         "selfcheck_overlap" => Box::new(SelfcheckOverlap::new(options)),
         "selfcheck_prompt" => Box::new(SelfcheckPrompt::new(options)),
         "judge" => Box::new(JudgeVerdicts::new(options)),
+        "lettucedetect" => Box::new(TokenClassifier::new("lettucedetect", Preset::Lettucedetect, options)),
         name => {
             let (method, preset) = LEARNED.iter().copied().find(|(method, _)| *method == name)?;
             Box::new(Support::learned(method, preset, options))

@@ -12,13 +12,12 @@
 use crate::answers::read_logits;
 use crate::features::EvidenceFeatures;
 use crate::layout::Layout;
-use crate::learned::{facts_of, rewindowed};
-use crate::reading::reading;
+use crate::learned::{evidence_in_window, facts_of, not_loaded, pick, rewindowed};
 use crate::tally::{PICKS, mean_support, never_started, response_number, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
 use groundline_types::{
-    ClaimFinding, Code, EvidencePick, Head, ModelFacts, NliProbabilities, Outcome, Polarity, PreparedCheck,
-    Preset, Probability, Reason, Report, Score, Work,
+    ClaimFinding, Code, EvidencePick, Head, ModelFacts, Outcome, Polarity, PreparedCheck, Preset,
+    Probability, Reason, Report, Score, Work,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,21 +67,14 @@ impl Support {
         check: &Arc<PreparedCheck>,
         facts: &ModelFacts,
     ) -> (Arc<PreparedCheck>, ModelFacts, Option<Reason>) {
-        let missing = |message: String| Some(Reason::new(Code::HEAD_MISSING, message));
         let Some(preset) = self.preset else {
             let message = "the model has no support head; add support_head.safetensors or use another method";
-            let reason = if facts.has_support_head { None } else { missing(message.to_owned()) };
+            let reason = (!facts.has_support_head).then(|| Reason::new(Code::HEAD_MISSING, message));
             return (Arc::clone(check), facts.clone(), reason);
         };
         match facts.learned.iter().find(|learned| learned.preset == preset) {
             Some(learned) => (Arc::new(rewindowed(check, learned)), facts_of(learned, facts), None),
-            None => {
-                let name = preset.name();
-                let message = format!(
-                    "no model of preset {name} is loaded; add a section [models.{name}] with its path to the configuration"
-                );
-                (Arc::clone(check), facts.clone(), missing(message))
-            }
+            None => (Arc::clone(check), facts.clone(), Some(not_loaded(preset))),
         }
     }
 
@@ -202,28 +194,15 @@ impl Run {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         // Stable: of equals the earlier sentence comes first.
         order.sort_by(|a, b| rows[*b].total_cmp(&rows[*a]));
-        order.into_iter().take(PICKS).filter_map(|row| self.pick(row, rows[row])).collect()
+        order.into_iter().take(PICKS).filter_map(|row| pick(&self.layout, row, rows[row])).collect()
     }
 
     /// The sentences of the best window that are nearest to the claim: which of them the model went by, it does not tell.
     fn evidence_in_window(&self, column: usize, windows: &[f32]) -> Vec<EvidencePick> {
         let places = 0..windows.len().min(self.windows.len());
         let best = places.reduce(|best, place| if windows[place] > windows[best] { place } else { best });
-        let Some(best) = best else { return Vec::new() };
-        let rows: Vec<usize> = self.layout.window_rows[best].clone().collect();
-        let claim = reading(&self.check, self.layout.column_text(&self.check, column));
-        let nearest = self.features.as_ref().map(|features| features.nearest_first(&claim.features, &rows));
-        nearest.into_iter().flatten().take(PICKS).filter_map(|row| self.pick(row, windows[best])).collect()
-    }
-
-    fn pick(&self, row: usize, support: f32) -> Option<EvidencePick> {
-        let (source, sentence) = *self.layout.rows.get(row)?;
-        let probabilities = NliProbabilities {
-            entailment: Probability::new(support)?,
-            contradiction: Probability::ZERO,
-            neutral: Probability::new(1.0 - support)?,
-        };
-        Some(EvidencePick { source, sentence, probabilities })
+        let (Some(best), Some(features)) = (best, &self.features) else { return Vec::new() };
+        evidence_in_window(&self.check, &self.layout, features, column, (best, windows[best]))
     }
 
     fn report(&mut self) -> Report {

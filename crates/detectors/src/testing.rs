@@ -40,6 +40,7 @@ pub(crate) fn claim(text: &str) -> Claim {
     Claim {
         span: Span::new(0, text.len()),
         text: text.into(),
+        places: Default::default(),
         kind: ClaimKind::Statement,
         tags: Vec::new(),
         facts: Vec::new(),
@@ -209,6 +210,7 @@ pub(crate) fn scorer(nli: impl Fn(&str, &str) -> (f32, f32)) -> impl FnMut(&Work
     move |work| match work {
         Work::Embed { text } => embedding(text),
         Work::Similarity { candidate, reference } => shared_words(candidate, reference),
+        Work::Tokens { .. } => panic!("a scorer of pairs is asked to label tokens"),
         Work::Pair { premise, hypothesis, head: groundline_types::Head::Nli } => {
             let (entailment, contradiction) = nli(premise, hypothesis);
             logits(entailment, contradiction)

@@ -97,6 +97,7 @@ fn shown(dead: &DeadJob, with_texts: bool) -> DeadLetter {
         Work::Pair { premise, hypothesis, .. } => vec![premise.to_string(), hypothesis.to_string()],
         Work::Embed { text } => vec![text.to_string()],
         Work::Similarity { candidate, reference } => vec![candidate.to_string(), reference.to_string()],
+        Work::Tokens { context, text, .. } => vec![context.to_string(), text.to_string()],
     };
     let texts = match job {
         Some(job) if with_texts => job.texts.work().map(texts_of).collect(),

@@ -11,6 +11,19 @@ pub struct Encoded {
     pub type_ids: Vec<u8>,
     /// What is asked.
     pub task: Task,
+    /// The tokens that are asked about, where every token of a text is; else empty.
+    pub asked: Vec<AskedToken>,
+}
+
+/// A token of a text that is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedToken {
+    /// Its place in [`Encoded::ids`].
+    pub index: u32,
+    /// Where it starts in its text, in bytes.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
 }
 
 /// What is asked of a sequence.

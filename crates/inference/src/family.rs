@@ -102,6 +102,15 @@ impl Family {
         matches!(self, Family::T5(config) if !config.labels_tokens)
     }
 
+    /// Whether its head is for single tokens.
+    pub(crate) fn labels_tokens(&self) -> bool {
+        match self {
+            Family::T5(config) => config.labels_tokens,
+            Family::ModernBert(config) => config.labels_tokens,
+            Family::Deberta(_) | Family::Bert(_) => false,
+        }
+    }
+
     /// Number of token ids, and of token types at the input.
     pub(crate) fn vocabulary(&self) -> (usize, usize) {
         match self {

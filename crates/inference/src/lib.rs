@@ -33,7 +33,7 @@ mod verify;
 
 pub use backend::{DeviceChoice, find_gpus};
 pub use checkpoint::ModelFile;
-pub use engine::{Encoded, Engine, Task};
+pub use engine::{AskedToken, Encoded, Engine, Task};
 pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};
 pub use model_set::{ModelSet, facts_of_set, revision_of_set};
 pub use precision::{

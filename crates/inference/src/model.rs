@@ -1,6 +1,7 @@
 //! A model opened from its folder, ready to score.
 
 mod facts;
+mod labelled;
 mod similar;
 
 pub use facts::read_facts;
@@ -178,6 +179,7 @@ impl Model {
     fn score(&self, item: &Encoded, output: Output) -> Result<Score, Problem> {
         match self.again_alone(item, output) {
             Output::Logits(logits) => self.read_logits(logits),
+            Output::TokenLogits(logits) if !item.asked.is_empty() => self.read_tokens(item, &logits),
             Output::Mean(mean) => match normalised(&mean) {
                 Some(embedding) => Ok(Score::Embedding(embedding.into())),
                 None => Err(Problem::new(Code::NON_FINITE, "the embedding of a text has no length")),
@@ -239,6 +241,7 @@ impl Engine for Model {
             Work::Pair { head: Head::Support, .. } if !self.facts.has_support_head => {
                 Err(head_missing(&self.facts, Task::Classify(Head::Support)))
             }
+            Work::Pair { .. } if self.reading.labels_tokens() => Err(self.labels_tokens_alone()),
             Work::Pair { premise, hypothesis, head } => {
                 // A learned detector has one head, which answers for either.
                 let head = if self.reading.supported_label.is_some() { Head::Nli } else { *head };
@@ -246,6 +249,7 @@ impl Engine for Model {
             }
             Work::Embed { text } => self.tokenizer.encode_text(text),
             Work::Similarity { candidate, reference } => self.encode_similarity(candidate, reference),
+            Work::Tokens { context, text, head } => self.encode_labelled(context, text, *head),
         }
     }
 

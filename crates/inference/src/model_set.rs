@@ -85,19 +85,26 @@ impl Engine for ModelSet {
     }
 
     fn encode(&self, work: &Work) -> Result<Encoded, Problem> {
-        let Work::Pair { premise, hypothesis, head: head @ Head::Learned(preset) } = work else {
-            return self.primary.encode(work);
+        // The task keeps which model it is for.
+        let (preset, own, task) = match work {
+            Work::Pair { premise, hypothesis, head: head @ Head::Learned(preset) } => {
+                let (premise, hypothesis) = (premise.clone(), hypothesis.clone());
+                let own = Work::Pair { premise, hypothesis, head: Head::Support };
+                (preset, own, Task::Classify(*head))
+            }
+            Work::Tokens { context, text, head: head @ Head::Learned(preset) } => {
+                let own = Work::Tokens { context: context.clone(), text: text.clone(), head: Head::Support };
+                (preset, own, Task::Tokens(*head))
+            }
+            _ => return self.primary.encode(work),
         };
         let engine = self.learned.get(preset).ok_or_else(|| not_there(*preset))?;
-        let own =
-            Work::Pair { premise: premise.clone(), hypothesis: hypothesis.clone(), head: Head::Support };
-        // The task keeps which model it is for.
-        Ok(Encoded { task: Task::Classify(*head), ..engine.encode(&own)? })
+        Ok(Encoded { task, ..engine.encode(&own)? })
     }
 
     fn run(&self, batch: &[Encoded]) -> Vec<Result<Score, Problem>> {
         let preset_of = |item: &Encoded| match item.task {
-            Task::Classify(Head::Learned(preset)) => Some(preset),
+            Task::Classify(Head::Learned(preset)) | Task::Tokens(Head::Learned(preset)) => Some(preset),
             _ => None,
         };
         let mut groups: BTreeMap<Option<Preset>, Vec<usize>> = BTreeMap::new();
@@ -132,7 +139,13 @@ impl ModelSet {
             let items: Vec<Encoded> = places.iter().map(|&place| batch[place].clone()).collect();
             return self.primary.run(&items);
         };
-        let own = |&place: &usize| Encoded { task: Task::Classify(Head::Nli), ..batch[place].clone() };
+        let own = |&place: &usize| {
+            let task = match batch[place].task {
+                Task::Tokens(_) => Task::Tokens(Head::Nli),
+                _ => Task::Classify(Head::Nli),
+            };
+            Encoded { task, ..batch[place].clone() }
+        };
         match self.learned.get(&preset) {
             Some(engine) => engine.run(&places.iter().map(own).collect::<Vec<_>>()),
             None => places.iter().map(|_| Err(not_there(preset))).collect(),

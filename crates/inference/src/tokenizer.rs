@@ -3,7 +3,7 @@
 mod formats;
 mod words;
 
-use crate::engine::{Encoded, Task};
+use crate::engine::{AskedToken, Encoded, Task};
 use formats::Format;
 use groundline_types::{Code, CountTokens, Head, PairInput, Problem};
 use tokenizers::Tokenizer;
@@ -114,6 +114,27 @@ impl PairTokenizer {
         self.checked(ids, &types, Task::Classify(head))
     }
 
+    /// A pair whose second text is labelled token by token, uncut. Tokens that stand for nothing in the text are not asked about.
+    ///
+    /// # Errors
+    /// [`Code::TEXT_TOO_LONG`] where it has more tokens than the model reads; [`Code::TOKENIZER_CORRUPT`] where the tokenizer does not
+    /// tell which tokens are the text's.
+    pub fn encode_labelled(&self, context: &str, text: &str, head: Head) -> Result<Encoded, Problem> {
+        let encoding = self.tokenizer.encode((context, text), true).map_err(|_| failed(text))?;
+        let of_text = encoding.get_sequence_ids().into_iter().zip(encoding.get_offsets()).enumerate();
+        let asked = of_text.filter_map(|(index, (sequence, &(start, end)))| {
+            let is_asked = sequence == Some(1) && start < end;
+            is_asked.then_some(AskedToken { index: index as u32, start: start as u32, end: end as u32 })
+        });
+        let asked: Vec<AskedToken> = asked.collect();
+        if asked.is_empty() && !text.trim().is_empty() {
+            return Err(failed(text));
+        }
+        let encoded =
+            self.checked(encoding.get_ids().to_vec(), encoding.get_type_ids(), Task::Tokens(head))?;
+        Ok(Encoded { asked, ..encoded })
+    }
+
     /// A single text to embed, uncut.
     ///
     /// # Errors
@@ -169,7 +190,7 @@ impl PairTokenizer {
             ));
         }
         let type_ids = types.iter().map(|&id| id.min(self.largest_type) as u8).collect();
-        Ok(Encoded { ids, type_ids, task })
+        Ok(Encoded { ids, type_ids, task, asked: Vec::new() })
     }
 
     fn count_whole(&self, text: &str) -> usize {

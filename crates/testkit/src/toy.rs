@@ -2,8 +2,10 @@
 
 use crate::gate::Gate;
 use crate::words::{CLS, SEP, WhitespaceCounter, is_content, is_negation, is_number, word_id};
-use groundline_inference::{Encoded, Engine, Task};
-use groundline_types::{Code, Head, ModelFacts, ModelId, NliLabels, Problem, Score, Similarity, Work};
+use groundline_inference::{AskedToken, Encoded, Engine, Task};
+use groundline_types::{
+    Code, Head, ModelFacts, ModelId, NliLabels, Problem, Score, Similarity, TokenScore, Work,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -117,9 +119,7 @@ impl ToyEngine {
                     Head::Support | Head::Learned(_) => Score::Logits([-entailment, entailment].into()),
                 }
             }
-            Task::Tokens(_) => {
-                return Err(Problem::new(Code::INTERNAL, "the toy engine has no logits for single tokens"));
-            }
+            Task::Tokens(_) => Score::Tokens(token_scores(item)),
             Task::Embed => Score::Embedding(embedding(item).into()),
             Task::Similarity { second } => Score::Similarity(similarity(item, second)),
             Task::Hidden => {
@@ -163,6 +163,10 @@ impl Engine for ToyEngine {
                 encoded(&[premise, hypothesis], Task::Classify(*head))
             }
             Work::Embed { text } => encoded(&[text], Task::Embed),
+            Work::Tokens { context, text, head } => Encoded {
+                asked: words_of(context.split_whitespace().count() + 2, text),
+                ..encoded(&[context, text], Task::Tokens(*head))
+            },
             Work::Similarity { candidate, reference } => {
                 let second = candidate.split_whitespace().count() + 2;
                 encoded_apart(&[candidate, reference], Task::Similarity { second })
@@ -213,7 +217,7 @@ fn encoded(texts: &[&Arc<str>], task: Task) -> Encoded {
         ids.push(SEP);
         type_ids.resize(ids.len(), kind);
     }
-    Encoded { ids, type_ids, task }
+    Encoded { ids, type_ids, task, asked: Vec::new() }
 }
 
 /// The same, each text with markers of its own.
@@ -224,7 +228,29 @@ fn encoded_apart(texts: &[&Arc<str>], task: Task) -> Encoded {
         ids.extend(one.ids);
         type_ids.extend(one.type_ids);
     }
-    Encoded { ids, type_ids, task }
+    Encoded { ids, type_ids, task, asked: Vec::new() }
+}
+
+/// The words of a text whose first one has the number `first` among the tokens.
+fn words_of(first: usize, text: &str) -> Vec<AskedToken> {
+    let place = |(number, word): (usize, &str)| {
+        // Words are slices of the text.
+        let start = word.as_ptr().addr() - text.as_ptr().addr();
+        AskedToken { index: (first + number) as u32, start: start as u32, end: (start + word.len()) as u32 }
+    };
+    text.split_whitespace().enumerate().map(place).collect()
+}
+
+/// A word of the second text is hallucinated where it says something that stands nowhere in the first.
+fn token_scores(item: &Encoded) -> Arc<[TokenScore]> {
+    let first: Vec<u32> =
+        item.ids.iter().zip(&item.type_ids).filter(|(_, kind)| **kind == 0).map(|(id, _)| *id).collect();
+    let score = |asked: &AskedToken| {
+        let id = item.ids[asked.index as usize];
+        let hallucination_probability = if is_content(id) && !first.contains(&id) { 0.9 } else { 0.1 };
+        TokenScore { start: asked.start, end: asked.end, hallucination_probability }
+    };
+    item.asked.iter().map(score).collect()
 }
 
 /// Of each text's words, the share that the other has.

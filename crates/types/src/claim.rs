@@ -1,6 +1,6 @@
 //! What a response claims.
 
-use crate::Span;
+use crate::{Span, TextMap};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ pub struct Claim {
     pub span: Span,
     /// What is scored: the sentence without Markdown markup, white space folded to single spaces.
     pub text: Arc<str>,
+    /// Where the parts of `text` stand in the original.
+    pub places: TextMap,
     /// What kind of text it is.
     pub kind: ClaimKind,
     /// What makes it high-stakes, in order of [`HighStakesTag`], each once.

@@ -26,6 +26,7 @@ mod report;
 mod request;
 mod result;
 mod span;
+mod text_map;
 mod work;
 
 pub use claim::{AtomicFact, Claim, ClaimKind, HighStakesTag};
@@ -41,13 +42,16 @@ pub use outcome::{Outcome, Reason};
 pub use preset::{PRESETS, PairInput, Preset, PresetInfo, PresetWindows, support_logits};
 pub use probability::Probability;
 pub use question::{Answer, Answered, EarlierFindings, JudgeCost, Judgement, Question};
+pub use report::TokenFinding;
 pub use report::{ClaimFinding, EvidencePick, MethodScore, Polarity, Report, SourceHedge, SupportMatrix};
 pub use report::{Verdict, VerdictReason};
 pub use request::{Audit, CascadePolicy, CheckRequest, GreyZone, Lane, PolicyChoice, Source, Turn};
 pub use request::{StopAt, StreamRequest};
 pub use result::{
     Action, CheckResult, EvidenceResult, FactResult, MatrixResult, MatrixRow, MethodResult, MethodSentence,
-    MethodStatus, ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, Status, Timings, Usage,
+    MethodStatus, ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, SpanOrigin, SpanResult,
+    Status, Timings, Usage,
 };
 pub use span::{OffsetUnit, Span};
-pub use work::{Head, Score, Similarity, Work};
+pub use text_map::{MapRun, TextMap};
+pub use work::{Head, Score, Similarity, TokenScore, Work};

@@ -21,6 +21,8 @@ pub enum Preset {
     True,
     /// HHEM-2.1-open, a Flan-T5 with a head over tokens.
     Hhem,
+    /// LettuceDetect: a ModernBERT that labels every token of the response.
+    Lettucedetect,
 }
 
 /// How a (source, claim) pair is put before the model. No format ever cuts the claim.
@@ -73,9 +75,11 @@ pub struct PresetInfo {
     pub windows: PresetWindows,
     /// Longest input in tokens; `None` for what the checkpoint says.
     pub max_tokens: Option<usize>,
+    /// Whether it labels every token of the second text in place of the pair.
+    pub labels_tokens: bool,
     /// Outputs of its head.
     pub labels: usize,
-    /// Which of them means that the claim is supported. A single output means it by its sigmoid.
+    /// Which of them means that the claim, or the token, is supported. A single output means it by its sigmoid.
     pub supported_label: usize,
     /// Texts that the model answers with in place of labels, in the order of the labels; each is known by its first token.
     pub answers: &'static [&'static str],
@@ -95,6 +99,7 @@ const MINICHECK_ENCODER: PresetInfo = PresetInfo {
     input: PairInput::Joined { prefix: "" },
     windows: PresetWindows::Tokens(400),
     max_tokens: Some(512),
+    labels_tokens: false,
     labels: 2,
     supported_label: 1,
     answers: &[],
@@ -103,7 +108,7 @@ const MINICHECK_ENCODER: PresetInfo = PresetInfo {
 };
 
 /// Every preset, in the order in which they are listed.
-pub const PRESETS: [PresetInfo; 7] = [
+pub const PRESETS: [PresetInfo; 8] = [
     PresetInfo {
         preset: Preset::Factcc,
         name: "factcc",
@@ -164,10 +169,22 @@ pub const PRESETS: [PresetInfo; 7] = [
         paper: "Vectara, HHEM-2.1-Open (model card)",
         ..MINICHECK_ENCODER
     },
+    PresetInfo {
+        preset: Preset::Lettucedetect,
+        name: "lettucedetect",
+        input: PairInput::Pair,
+        windows: PresetWindows::Longest,
+        max_tokens: Some(4096),
+        labels_tokens: true,
+        supported_label: 0,
+        paper: "Kovács, Recski 2025, LettuceDetect: A Hallucination Detection Framework for RAG Applications \
+                (arXiv:2502.17125)",
+        ..MINICHECK_ENCODER
+    },
 ];
 
 /// The presets, at one address.
-static TABLE: [PresetInfo; 7] = PRESETS;
+static TABLE: [PresetInfo; 8] = PRESETS;
 
 impl Preset {
     /// What is known of it.

@@ -1,6 +1,6 @@
 //! What a detector found.
 
-use crate::{Code, NliProbabilities, Outcome, Probability};
+use crate::{Code, NliProbabilities, Outcome, Probability, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -76,6 +76,8 @@ pub struct ClaimFinding {
     /// Best evidence first: the one that supports most where the claim is supported, that contradicts most where it is
     /// contradicted, nearest otherwise. At most 3.
     pub evidence: Vec<EvidencePick>,
+    /// What a token classifier says of its tokens, in order; empty for other methods.
+    pub tokens: Vec<TokenFinding>,
     /// A conflict of numbers or dates with the evidence: which values, for people.
     pub numeric_conflict: Option<String>,
     /// What the best evidence hedges with, where it does and the claim does not.
@@ -87,6 +89,15 @@ pub struct ClaimFinding {
     pub score: Option<f64>,
     /// Further numbers of the method about this claim by name, each finite.
     pub extra: BTreeMap<&'static str, f64>,
+}
+
+/// What a token classifier says of one token of a claim.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TokenFinding {
+    /// Where it stands in the response, in bytes.
+    pub span: Span,
+    /// Probability that no source supports it.
+    pub hallucination_probability: Probability,
 }
 
 /// How the best evidence of a claim holds back.

@@ -51,6 +51,43 @@ pub struct CheckResult {
     /// What makes up `scores.ensemble`, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ensemble: Option<EnsembleResult>,
+    /// The parts of the response that no source supports, in order, each within one scored sentence: by token, where a token classifier
+    /// said so, else by atomic fact. Absent where neither a token classifier ran nor facts were asked for; empty where nothing is
+    /// unsupported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spans: Option<Vec<SpanResult>>,
+}
+
+/// A part of the response that no source supports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SpanResult {
+    /// What stands there in the response, markup and all.
+    pub text: String,
+    /// Start in the response.
+    pub start: usize,
+    /// End in the response.
+    pub end: usize,
+    /// Index into `sentences` of the sentence that it lies in.
+    pub sentence: usize,
+    /// What found it.
+    pub source: SpanOrigin,
+    /// How probably no source supports it: the largest of its tokens', or 1 less its fact's `support_probability`.
+    pub hallucination_probability: Probability,
+    /// The fact's verdict; absent for tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}
+
+/// What found a part of the response that no source supports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SpanOrigin {
+    /// A token classifier.
+    Tokens,
+    /// The verdict on an atomic fact.
+    Facts,
 }
 
 /// The probabilities of every (source sentence, response sentence) pair.
@@ -377,6 +414,9 @@ impl CheckResult {
                 convert(response, &mut fact.start, &mut fact.end);
                 convert_evidence(&mut fact.evidence);
             }
+        }
+        for span in self.spans.iter_mut().flatten() {
+            convert(response, &mut span.start, &mut span.end);
         }
         for row in self.matrix.iter_mut().flat_map(|matrix| &mut matrix.rows) {
             if let Some(text) = source_text(&row.source) {

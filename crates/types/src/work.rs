@@ -53,6 +53,15 @@ pub enum Work {
         /// The text whose share found in the other is the recall.
         reference: Arc<str>,
     },
+    /// How probably each token of a text is hallucinated, given what it must rest on.
+    Tokens {
+        /// The evidence, as the model reads it.
+        context: Arc<str>,
+        /// The text whose tokens are labelled.
+        text: Arc<str>,
+        /// Which head answers.
+        head: Head,
+    },
 }
 
 /// What an engine answers to one [`Work`]. Every number is finite.
@@ -64,6 +73,19 @@ pub enum Score {
     Embedding(Arc<[f32]>),
     /// How much of each text's tokens the other has.
     Similarity(Similarity),
+    /// What is said of each token of a text, in the order of the text.
+    Tokens(Arc<[TokenScore]>),
+}
+
+/// What a token classifier says of one token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TokenScore {
+    /// Where the token starts in the text, in bytes.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
+    /// Probability that it is hallucinated, 0 to 1.
+    pub hallucination_probability: f32,
 }
 
 /// How well two texts' tokens match: means over a text's tokens of the largest cosine with a token of the other, -1 to 1. Both are 0
@@ -89,7 +111,7 @@ impl Score {
     pub fn logits(&self) -> Option<&[f32]> {
         match self {
             Score::Logits(logits) => Some(logits),
-            Score::Embedding(_) | Score::Similarity(_) => None,
+            Score::Embedding(_) | Score::Similarity(_) | Score::Tokens(_) => None,
         }
     }
 
@@ -97,7 +119,7 @@ impl Score {
     pub fn embedding(&self) -> Option<&[f32]> {
         match self {
             Score::Embedding(embedding) => Some(embedding),
-            Score::Logits(_) | Score::Similarity(_) => None,
+            Score::Logits(_) | Score::Similarity(_) | Score::Tokens(_) => None,
         }
     }
 
@@ -105,7 +127,15 @@ impl Score {
     pub fn similarity(&self) -> Option<Similarity> {
         match self {
             Score::Similarity(similarity) => Some(*similarity),
-            Score::Logits(_) | Score::Embedding(_) => None,
+            Score::Logits(_) | Score::Embedding(_) | Score::Tokens(_) => None,
+        }
+    }
+
+    /// What is said of each token, where this is an answer to that.
+    pub fn tokens(&self) -> Option<&[TokenScore]> {
+        match self {
+            Score::Tokens(tokens) => Some(tokens),
+            Score::Logits(_) | Score::Embedding(_) | Score::Similarity(_) => None,
         }
     }
 
@@ -114,6 +144,7 @@ impl Score {
         match self {
             Score::Logits(numbers) | Score::Embedding(numbers) => size_of_val::<[f32]>(numbers),
             Score::Similarity(similarity) => size_of_val(similarity),
+            Score::Tokens(tokens) => size_of_val::<[TokenScore]>(tokens),
         }
     }
 }

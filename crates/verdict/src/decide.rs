@@ -5,9 +5,10 @@ use crate::aggregate::{Counts, action, disagree, judge_conflicts, methods, score
 use crate::matrix::matrix;
 use crate::notes::{conflict_note, notes};
 use crate::sentence::{Findings, Roles};
+use crate::spans::spans;
 use groundline_types::{
     Action, MatrixResult, MethodResult, Note, PreparedCheck, Report, Scores, SentenceResult, SentenceStatus,
-    Status, Verdict,
+    SpanResult, Status, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ pub struct Decision {
     pub notes: Vec<Note>,
     /// The SummaC matrix, where it was asked for and a method has it.
     pub matrix: Option<MatrixResult>,
+    /// The unsupported parts of the response; `None` where no method says anything of parts of sentences.
+    pub spans: Option<Vec<SpanResult>>,
 }
 
 /// Decides on every sentence and on the response.
@@ -85,6 +88,7 @@ pub fn decide_staged(
         methods: methods(reports),
         notes,
         matrix: matrix(check, reports),
+        spans: spans(check, reports, roles, &sentences, policy),
         scores,
         sentences,
     }

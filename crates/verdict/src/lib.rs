@@ -20,6 +20,7 @@ mod notes;
 mod policy;
 pub mod reward;
 mod sentence;
+mod spans;
 
 pub use decide::{Decision, decide, decide_staged};
 pub use policy::{ActionPolicy, VerdictPolicy};

@@ -8,7 +8,7 @@ use groundline_types::{
 };
 
 /// Methods whose findings decide sentences, best first. The first of them that reported decides all sentences.
-const DECIDING_METHODS: [&str; 11] = [
+const DECIDING_METHODS: [&str; 12] = [
     "entailment",
     "summac",
     "support",
@@ -18,6 +18,7 @@ const DECIDING_METHODS: [&str; 11] = [
     "hhem",
     "alignscore",
     "true",
+    "lettucedetect",
     "factcc",
     JUDGE,
 ];

@@ -83,10 +83,11 @@ impl Engine for SimulatedDevice {
             Work::Similarity { candidate, reference } => {
                 (candidate.len() + reference.len(), Task::Similarity { second: 0 })
             }
+            Work::Tokens { context, text, head } => (context.len() + text.len(), Task::Tokens(*head)),
         };
         let tokens =
             (bytes / BYTES_PER_TOKEN + self.facts.pair_overhead_tokens).clamp(1, self.facts.max_tokens);
-        Ok(Encoded { ids: vec![0; tokens], type_ids: vec![0; tokens], task })
+        Ok(Encoded { ids: vec![0; tokens], type_ids: vec![0; tokens], task, asked: Vec::new() })
     }
 
     fn run(&self, batch: &[Encoded]) -> Vec<Result<Score, Problem>> {
@@ -103,7 +104,8 @@ impl Engine for SimulatedDevice {
             self.scored.fetch_add(1, Ordering::Relaxed);
             Ok(match item.task {
                 Task::Classify(Head::Nli) => self.logits.clone(),
-                Task::Classify(_) | Task::Tokens(_) => Score::Logits([-1.0, 1.0].into()),
+                Task::Classify(_) => Score::Logits([-1.0, 1.0].into()),
+                Task::Tokens(_) => Score::Tokens([].into()),
                 Task::Embed | Task::Hidden => self.embedding.clone(),
                 Task::Similarity { .. } => Score::Similarity(Similarity { precision: 0.5, recall: 0.5 }),
             })

@@ -105,6 +105,7 @@ pub(crate) fn pairs(lengths: &[usize]) -> Vec<Encoded> {
         ids: (0..length).map(|_| random.next() % VOCABULARY as u32).collect(),
         type_ids: (0..length).map(|place| u8::from(place > length * 3 / 4)).collect(),
         task: Task::Classify(Head::Nli),
+        asked: Vec::new(),
     };
     lengths.iter().map(pair).collect()
 }

@@ -79,6 +79,7 @@ impl Passage {
         let claim = |text: &String| Claim {
             span: Span::new(0, text.len()),
             text: text.as_str().into(),
+            places: Default::default(),
             kind: ClaimKind::Statement,
             tags: Vec::new(),
             facts: Vec::new(),

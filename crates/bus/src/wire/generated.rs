@@ -51,7 +51,7 @@ pub struct Job {
 /// One piece of work; its numbers are indices into the job's texts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Item {
-    #[prost(oneof = "item::Kind", tags = "1, 2, 3")]
+    #[prost(oneof = "item::Kind", tags = "1, 2, 3, 4")]
     pub kind: ::core::option::Option<item::Kind>,
 }
 /// Nested message and enum types in `Item`.
@@ -64,6 +64,8 @@ pub mod item {
         Embed(super::Embed),
         #[prost(message, tag = "3")]
         Similarity(super::Similarity),
+        #[prost(message, tag = "4")]
+        Tokens(super::Tokens),
     }
 }
 /// Score a pair.
@@ -89,6 +91,16 @@ pub struct Similarity {
     pub candidate: u32,
     #[prost(uint32, tag = "2")]
     pub reference: u32,
+}
+/// Label every token of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Tokens {
+    #[prost(uint32, tag = "1")]
+    pub context: u32,
+    #[prost(uint32, tag = "2")]
+    pub text: u32,
+    #[prost(enumeration = "Head", tag = "3")]
+    pub head: i32,
 }
 /// What a worker makes of a job.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -139,7 +151,7 @@ pub mod outcome {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Score {
-    #[prost(oneof = "score::Kind", tags = "1, 2, 3")]
+    #[prost(oneof = "score::Kind", tags = "1, 2, 3, 4")]
     pub kind: ::core::option::Option<score::Kind>,
 }
 /// Nested message and enum types in `Score`.
@@ -154,6 +166,8 @@ pub mod score {
         Embedding(super::Floats),
         #[prost(message, tag = "3")]
         Similarity(super::Matching),
+        #[prost(message, tag = "4")]
+        Tokens(super::TokenScores),
     }
 }
 /// How much of each text's tokens the other has; finite numbers.
@@ -165,6 +179,19 @@ pub struct Matching {
     /// Of the reference's.
     #[prost(float, tag = "2")]
     pub recall: f32,
+}
+/// One of each for each token of the text, in order.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TokenScores {
+    /// Where it starts in the text, in bytes.
+    #[prost(uint32, repeated, tag = "1")]
+    pub starts: ::prost::alloc::vec::Vec<u32>,
+    /// Where it ends.
+    #[prost(uint32, repeated, tag = "2")]
+    pub ends: ::prost::alloc::vec::Vec<u32>,
+    /// Probability that it is hallucinated, 0 to 1.
+    #[prost(float, repeated, tag = "3")]
+    pub hallucination_probabilities: ::prost::alloc::vec::Vec<f32>,
 }
 /// Finite numbers.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -341,6 +368,7 @@ pub enum Head {
     Alignscore = 7,
     True = 8,
     Hhem = 9,
+    Lettucedetect = 10,
 }
 impl Head {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -359,6 +387,7 @@ impl Head {
             Self::Alignscore => "HEAD_ALIGNSCORE",
             Self::True => "HEAD_TRUE",
             Self::Hhem => "HEAD_HHEM",
+            Self::Lettucedetect => "HEAD_LETTUCEDETECT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -374,6 +403,7 @@ impl Head {
             "HEAD_ALIGNSCORE" => Some(Self::Alignscore),
             "HEAD_TRUE" => Some(Self::True),
             "HEAD_HHEM" => Some(Self::Hhem),
+            "HEAD_LETTUCEDETECT" => Some(Self::Lettucedetect),
             _ => None,
         }
     }

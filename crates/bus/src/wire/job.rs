@@ -55,6 +55,11 @@ fn item_to_wire(item: &JobItem) -> pb::Item {
             candidate: candidate.into(),
             reference: reference.into(),
         }),
+        JobItem::Tokens { context, text, head } => pb::item::Kind::Tokens(pb::Tokens {
+            context: context.into(),
+            text: text.into(),
+            head: head_to_wire(head),
+        }),
     };
     pb::Item { kind: Some(kind) }
 }
@@ -72,6 +77,11 @@ fn item_from_wire(item: pb::Item) -> Result<JobItem, WireError> {
         pb::item::Kind::Similarity(texts) => Ok(JobItem::Similarity {
             candidate: index("candidate", texts.candidate)?,
             reference: index("reference", texts.reference)?,
+        }),
+        pb::item::Kind::Tokens(tokens) => Ok(JobItem::Tokens {
+            context: index("context", tokens.context)?,
+            text: index("text", tokens.text)?,
+            head: head_from_wire(tokens.head)?,
         }),
     }
 }

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{JobAnswer, JobResult, MAX_JOB_ITEMS};
 use bytes::Bytes;
-use groundline_types::{Outcome, Score, Similarity};
+use groundline_types::{Outcome, Score, Similarity, TokenScore};
 use prost::Message as _;
 use std::sync::Arc;
 
@@ -61,6 +61,11 @@ fn score_to_wire(score: &Score) -> pb::Score {
         Score::Similarity(Similarity { precision, recall }) => {
             pb::score::Kind::Similarity(pb::Matching { precision: *precision, recall: *recall })
         }
+        Score::Tokens(tokens) => pb::score::Kind::Tokens(pb::TokenScores {
+            starts: tokens.iter().map(|token| token.start).collect(),
+            ends: tokens.iter().map(|token| token.end).collect(),
+            hallucination_probabilities: tokens.iter().map(|token| token.hallucination_probability).collect(),
+        }),
     };
     pb::Score { kind: Some(kind) }
 }
@@ -79,5 +84,20 @@ fn score_from_wire(score: pb::Score) -> Result<Score, WireError> {
             }
             Score::Similarity(Similarity { precision, recall })
         }
+        pb::score::Kind::Tokens(tokens) => Score::Tokens(tokens_from_wire(&tokens)?),
     })
+}
+
+fn tokens_from_wire(tokens: &pb::TokenScores) -> Result<Arc<[TokenScore]>, WireError> {
+    let pb::TokenScores { starts, ends, hallucination_probabilities: probabilities } = tokens;
+    if starts.len() != ends.len() || starts.len() != probabilities.len() {
+        return Err(out_of_range("tokens"));
+    }
+    let places = starts.iter().zip(ends).zip(probabilities);
+    let token = |((&start, &end), &hallucination_probability): ((&u32, &u32), &f32)| {
+        let is_probability = (0.0..=1.0).contains(&hallucination_probability);
+        let token = TokenScore { start, end, hallucination_probability };
+        (is_probability && start < end).then_some(token).ok_or(out_of_range("tokens"))
+    };
+    places.map(token).collect()
 }

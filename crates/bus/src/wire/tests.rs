@@ -2,7 +2,7 @@ use super::*;
 use crate::contract::{job, me};
 use crate::{CheckTicket, DeadJob, Job, JobAnswer, JobItem, JobResult, JobTexts, LaneId, Presence};
 use bytes::Bytes;
-use groundline_types::{Outcome, Score, Similarity, Work};
+use groundline_types::{Head, Outcome, Preset, Score, Similarity, TokenScore, Work};
 use proptest::prelude::*;
 use prost::Message as _;
 use std::path::PathBuf;
@@ -56,6 +56,22 @@ fn similarity_job() -> Job {
 fn similarity_result() -> JobResult {
     let similarity = Similarity { precision: 0.75, recall: -0.5 };
     let outcomes = vec![Outcome::Scored(Score::Similarity(similarity))];
+    JobResult { answer: JobAnswer::Items(outcomes), ..sample_result() }
+}
+
+fn tokens_job() -> Job {
+    let head = Head::Learned(Preset::Lettucedetect);
+    let work = Work::Tokens { context: "The cat sat.".into(), text: "A cat sits.".into(), head };
+    Job { texts: JobTexts::intern(&[work]), ..sample_job() }
+}
+
+fn tokens_result(tokens: &[(u32, u32, f32)]) -> JobResult {
+    let token = |&(start, end, hallucination_probability): &(u32, u32, f32)| TokenScore {
+        start,
+        end,
+        hallucination_probability,
+    };
+    let outcomes = vec![Outcome::Scored(Score::Tokens(tokens.iter().map(token).collect()))];
     JobResult { answer: JobAnswer::Items(outcomes), ..sample_result() }
 }
 
@@ -119,6 +135,9 @@ fn messages_of_schema_1_0_are_read_and_written_as_they_were() {
     keeps("result", encode_result(sample_result()), sample_result(), decode_result);
     keeps("similarity_job", encode_job(&similarity_job()), similarity_job(), |bytes| decode_job(bytes, None));
     keeps("similarity_result", encode_result(similarity_result()), similarity_result(), decode_result);
+    keeps("tokens_job", encode_job(&tokens_job()), tokens_job(), |bytes| decode_job(bytes, None));
+    let tokens = tokens_result(&[(0, 1, 0.0), (2, 5, 0.25), (6, 10, 1.0)]);
+    keeps("tokens_result", encode_result(tokens.clone()), tokens, decode_result);
     let split = JobResult { answer: JobAnswer::Split, ..sample_result() };
     keeps("split", encode_result(split.clone()), split, decode_result);
     let checks = vec![id().check_id()];
@@ -155,7 +174,10 @@ fn an_index_beyond_the_texts_is_refused() {
     for (one, other) in [(3, 0), (0, 3), (70_000, 0)] {
         let pair = pb::Pair { premise: one, hypothesis: other, head: pb::Head::Nli as i32 };
         let texts = pb::Similarity { candidate: one, reference: other };
-        for kind in [pb::item::Kind::Pair(pair), pb::item::Kind::Similarity(texts)] {
+        let tokens = pb::Tokens { context: one, text: other, head: pb::Head::Lettucedetect as i32 };
+        let kinds =
+            [pb::item::Kind::Pair(pair), pb::item::Kind::Similarity(texts), pb::item::Kind::Tokens(tokens)];
+        for kind in kinds {
             let items = vec![pb::Item { kind: Some(kind) }];
             let error = decoded(pb::Job { items, ..sample_message() }).unwrap_err();
             assert!(matches!(error, WireError::OutOfRange { .. }), "{error}");
@@ -200,6 +222,14 @@ fn names_that_are_no_tokens_and_fields_that_are_missing_are_refused() {
 fn a_worker_that_says_how_many_coordinators_share_it_is_understood() {
     let shared = Presence { coordinators: 3, ..sample_presence() };
     assert_eq!(decode_presence(encode_presence(shared.clone())).unwrap(), shared);
+}
+
+#[test]
+fn what_is_no_probability_of_a_token_never_becomes_a_score() {
+    for bad in [(0, 1, f32::NAN), (0, 1, 1.5), (0, 1, -0.1), (1, 1, 0.5), (2, 1, 0.5)] {
+        let refused = decode_result(encode_result(tokens_result(&[bad]))).unwrap_err();
+        assert_eq!(refused, WireError::OutOfRange { field: "tokens" }, "{bad:?}");
+    }
 }
 
 #[test]

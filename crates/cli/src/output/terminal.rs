@@ -3,7 +3,7 @@
 use super::{Palette, matrix, one_line, push, width, wrap};
 use groundline_types::{
     CheckResult, Code, EvidenceResult, FactResult, MethodResult, MethodStatus, OffsetUnit, Polarity,
-    Probability, SentenceResult, SentenceStatus, Status, Verdict, VerdictReason,
+    Probability, SentenceResult, SentenceStatus, SpanOrigin, SpanResult, Status, Verdict, VerdictReason,
 };
 
 /// How text is laid out.
@@ -19,6 +19,8 @@ pub(crate) struct Layout {
     pub(crate) offsets: OffsetUnit,
 }
 
+/// Most spans of tokens shown beneath a sentence.
+const SHOWN_SPANS: usize = 5;
 /// Columns of `  ✗ contradicted   support 0.02  `, where sentences start.
 const INDENT: usize = 33;
 /// Below this width a sentence starts on a line of its own.
@@ -92,6 +94,9 @@ pub(crate) fn render_result(result: &CheckResult, layout: &Layout) -> String {
     let mut out = header(result, layout.palette);
     for (index, sentence) in result.sentences.iter().enumerate() {
         render_sentence(&mut out, sentence, layout);
+        if let Some(unsupported) = unsupported_tokens(result, index) {
+            render_lines(&mut out, &unsupported, layout, |line| layout.palette.warn(line));
+        }
         if let Some(numbers) = own_numbers(result, index) {
             render_lines(&mut out, &numbers, layout, |line| layout.palette.dim(line));
         }
@@ -107,6 +112,22 @@ pub(crate) fn render_result(result: &CheckResult, layout: &Layout) -> String {
     out.push_str(&Totals::of(result).line(layout.palette, result.timings.total_ms / 1000.0));
     out.push_str("\n\n");
     out
+}
+
+/// `unsupported: “1905” 0.93`: the spans of tokens in a sentence, most probable first. Those of facts are shown as facts.
+fn unsupported_tokens(result: &CheckResult, index: usize) -> Option<String> {
+    let is_shown = |span: &&SpanResult| span.sentence == index && span.source == SpanOrigin::Tokens;
+    let mut spans: Vec<&SpanResult> = result.spans.iter().flatten().filter(is_shown).collect();
+    // Stable: of equals the earlier one comes first.
+    spans.sort_by(|a, b| b.hallucination_probability.get().total_cmp(&a.hallucination_probability.get()));
+    let show = |span: &&SpanResult| {
+        format!("“{}” {:.2}", one_line(&span.text), span.hallucination_probability.get())
+    };
+    let mut shown: Vec<String> = spans.iter().take(SHOWN_SPANS).map(show).collect();
+    if spans.len() > SHOWN_SPANS {
+        shown.push(format!("{} more", spans.len() - SHOWN_SPANS));
+    }
+    (!shown.is_empty()).then(|| format!("unsupported: {}", shown.join(", ")))
 }
 
 /// `selfcheck_ngram 5.31 (higher is worse)`: what methods say of a sentence besides its verdict.

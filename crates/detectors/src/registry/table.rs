@@ -146,6 +146,15 @@ pub(super) const METHODS: &[MethodInfo] = &[
         ..LEARNED_DETECTOR
     },
     MethodInfo {
+        name: "lettucedetect",
+        summary: "LettuceDetect, which labels every token of the response, beside windows as long as it reads",
+        number: "the weakest sentence's 1 minus the largest hallucination probability of its tokens, each the smallest over windows",
+        speaks_about: "tokens, sentences, response",
+        cost: "windows pairs for LettuceDetect, times the parts of a response that fills more than half of what it reads",
+        paper: PRESETS[Preset::Lettucedetect as usize].paper,
+        ..LEARNED_DETECTOR
+    },
+    MethodInfo {
         name: "selfcheck_nli",
         summary: "whether each sentence contradicts other answers to the same prompt, by NLI",
         number: "mean over sentences and samples of the probability of contradiction among contradiction and entailment",

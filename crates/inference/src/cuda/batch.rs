@@ -180,7 +180,7 @@ mod tests {
 
     fn sequence(length: usize) -> Encoded {
         let ids = (0..length as u32).map(|id| 100 + id).collect();
-        Encoded { ids, type_ids: vec![1; length], task: Task::Classify(Head::Nli) }
+        Encoded { ids, type_ids: vec![1; length], task: Task::Classify(Head::Nli), asked: Vec::new() }
     }
 
     fn numbers(packed: &Packed, section: usize, count: usize) -> Vec<i32> {

@@ -121,7 +121,8 @@ impl CudaEncoder {
 /// A sequence of two tokens: what the first batch would find broken is found before there is one.
 fn probe(shape: &Shape) -> Encoded {
     let task = shape.classifiers.first().map_or(Task::Embed, |it| Task::Classify(it.head));
-    Encoded { ids: vec![0; 2.min(shape.longest)], type_ids: vec![0; 2.min(shape.longest)], task }
+    let length = 2.min(shape.longest);
+    Encoded { ids: vec![0; length], type_ids: vec![0; length], task, asked: Vec::new() }
 }
 
 fn probed<D: Device>(runner: &mut Runner<D>, probe: Encoded, name: &str) -> Result<(), Problem> {

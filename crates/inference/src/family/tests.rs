@@ -185,8 +185,12 @@ fn a_sequence_longer_than_the_positions_of_a_checkpoint_is_refused() {
             serde_json::from_slice(&std::fs::read(folder.join("config.json")).unwrap()).unwrap();
         let positions = config["max_position_embeddings"].as_u64().unwrap() as usize;
         assert_eq!(family.longest(), positions - longest, "{name}");
-        let sequence =
-            |length: usize| Encoded { ids: vec![5; length], type_ids: vec![0; length], task: WHOLE };
+        let sequence = |length: usize| Encoded {
+            ids: vec![5; length],
+            type_ids: vec![0; length],
+            task: WHOLE,
+            asked: Vec::new(),
+        };
         let outputs = encoder.run(&[sequence(family.longest()), sequence(family.longest() + 1)]);
         assert!(matches!(outputs[0], Output::Logits(_)), "{name}");
         assert_eq!(outputs[1], Output::Invalid, "{name}");

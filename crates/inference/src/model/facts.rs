@@ -54,6 +54,16 @@ pub(super) fn reading(
     family: &Family,
 ) -> Result<Reading, Problem> {
     if let Some(info) = preset_of(checkpoint, options)? {
+        if info.labels_tokens && !family.labels_tokens() {
+            return Err(Problem::new(
+                Code::MODEL_UNSUPPORTED,
+                format!(
+                    "the checkpoint labels whole texts, and preset {} reads single tokens; it is another model \
+                     (config.json of a token classifier names an architecture such as ModernBertForTokenClassification)",
+                    info.name
+                ),
+            ));
+        }
         return Ok(Reading {
             preset: Some(info),
             supported_label: Some(info.supported_label),
@@ -96,6 +106,11 @@ fn preset_of(checkpoint: &Checkpoint, options: &LoadOptions) -> Result<Option<&'
 }
 
 impl Reading {
+    /// Whether the model answers for single tokens and not for whole texts.
+    pub(super) fn labels_tokens(&self) -> bool {
+        self.preset.is_some_and(|info| info.labels_tokens)
+    }
+
     /// Refuses a checkpoint whose head has another number of outputs than its preset reads.
     pub(super) fn check_rows(&self, heads: &[HeadWeights]) -> Result<(), Problem> {
         let Some(info) = self.preset else { return Ok(()) };
@@ -149,7 +164,8 @@ pub(super) fn gather(
         max_tokens,
         pair_overhead_tokens: tokenizer.pair_overhead_tokens(),
         window_tokens: window_tokens(checkpoint, options, reading, max_tokens)?,
-        has_support_head: checkpoint.support.is_some() || reading.supported_label.is_some(),
+        has_support_head: checkpoint.support.is_some()
+            || (reading.supported_label.is_some() && !reading.labels_tokens()),
         summac_conv_fitted: false,
         similarity_baseline,
         counter: Arc::clone(tokenizer) as _,

@@ -76,8 +76,12 @@ impl Model {
                 })
             });
         }
-        let hidden =
-            |ids: &&[u32]| Encoded { ids: ids.to_vec(), type_ids: vec![0; ids.len()], task: Task::Hidden };
+        let hidden = |ids: &&[u32]| Encoded {
+            ids: ids.to_vec(),
+            type_ids: vec![0; ids.len()],
+            task: Task::Hidden,
+            asked: Vec::new(),
+        };
         let mut items: Vec<Encoded> = open.iter().map(hidden).collect();
         items.extend(batch.iter().filter(|item| texts(item).is_none()).cloned());
         let mut outputs = self.encoder.run(&items).into_iter();

@@ -186,6 +186,7 @@ fn a_number_that_is_not_finite_fails_its_item_alone() {
         ids: ids.to_vec(),
         type_ids: vec![0; ids.len()],
         task: Task::Classify(Head::Nli),
+        asked: Vec::new(),
     };
     let answers = model.run(&[sequence(&[1, 10, 2]), sequence(&[1, poisoned, 2]), sequence(&[1, 11, 2])]);
     assert!(answers[0].is_ok() && answers[2].is_ok());
@@ -195,8 +196,8 @@ fn a_number_that_is_not_finite_fails_its_item_alone() {
 #[test]
 fn a_sequence_of_another_model_fails_alone() {
     let model = load(&golden_folder("deberta-v3-like"));
-    let foreign = Encoded { ids: vec![1, 30_000, 2], type_ids: vec![0; 3], task: Task::Classify(Head::Nli) };
     let own = model.encode(&pair("a", "b", Head::Nli)).unwrap();
+    let foreign = Encoded { ids: vec![1, 30_000, 2], type_ids: vec![0; 3], ..own.clone() };
     let answers = model.run(&[foreign, own]);
     assert_eq!(answers[0].as_ref().unwrap_err().code, Code::INTERNAL);
     assert!(answers[1].is_ok());

@@ -49,6 +49,8 @@ pub(crate) struct ModernBertConfig {
     pub(crate) head_activation: Activation,
     /// What the head reads of a whole text.
     pub(crate) head_input: HeadInput,
+    /// Whether the head is for single tokens.
+    pub(crate) labels_tokens: bool,
     pub(crate) label_names: Vec<String>,
 }
 
@@ -63,6 +65,7 @@ impl ModernBertConfig {
             rotary_base(&file, "full_attention", file.global_rope_theta, 160_000.0)?,
             rotary_base(&file, "sliding_attention", file.local_rope_theta, 10_000.0)?,
         );
+        let labels_tokens = labels_tokens(file.architectures.as_deref());
         let positions = file.max_position_embeddings.unwrap_or(8192);
         let head_size = head_size(hidden_size, heads)?;
         let encoder = EncoderConfig {
@@ -91,10 +94,11 @@ impl ModernBertConfig {
             head_activation: act("classifier_activation", &file.classifier_activation)?,
             head_input: match file.classifier_pooling.as_deref() {
                 // A head over tokens is applied to each of them, whatever the pooling says.
-                _ if labels_tokens(file.architectures.as_deref()) => HeadInput::FirstToken,
+                _ if labels_tokens => HeadInput::FirstToken,
                 Some("mean") => HeadInput::MeanOfTokens,
                 _ => HeadInput::FirstToken,
             },
+            labels_tokens,
             label_names: labels(file.id2label.unwrap_or_default())?,
         };
         check_sizes(&[

@@ -17,7 +17,14 @@ fn p(value: f32) -> Probability {
 
 fn claim(text: &str, kind: ClaimKind, tags: &[HighStakesTag]) -> Claim {
     let fact = AtomicFact { text: format!("{text} fact").into(), span: Span::new(0, 1) };
-    Claim { span: Span::new(0, text.len()), text: text.into(), kind, tags: tags.to_vec(), facts: vec![fact] }
+    Claim {
+        span: Span::new(0, text.len()),
+        text: text.into(),
+        places: Default::default(),
+        kind,
+        tags: tags.to_vec(),
+        facts: vec![fact],
+    }
 }
 
 fn check_of(claims: Vec<Claim>, facts: bool, matrix: bool) -> PreparedCheck {

@@ -53,6 +53,7 @@ fn result(sentences: Vec<SentenceResult>) -> CheckResult {
         timings: Timings::default(),
         matrix: None,
         ensemble: None,
+        spans: None,
     }
 }
 

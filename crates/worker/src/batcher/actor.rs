@@ -275,6 +275,7 @@ fn is_short(job: &Job) -> bool {
         Work::Pair { premise, hypothesis, .. } => premise.len() + hypothesis.len(),
         Work::Embed { text } => text.len(),
         Work::Similarity { candidate, reference } => candidate.len() + reference.len(),
+        Work::Tokens { context, text, .. } => context.len() + text.len(),
     };
     job.texts.work().map(bytes).sum::<usize>() <= SHORT_BYTES
 }

@@ -120,3 +120,29 @@ fn a_judges_words_and_a_sources_hedge_stand_under_the_sentence() {
     assert!(text.contains("this may be so: “is thought to”"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
 }
+
+#[test]
+fn unsupported_tokens_stand_beneath_their_sentence_the_worst_first() {
+    let mut sample = result(RESULT);
+    sample.matrix = None;
+    let span = |text: &str, probability: f32, source: SpanOrigin| SpanResult {
+        text: text.to_owned(),
+        start: 0,
+        end: 1,
+        sentence: 1,
+        source,
+        hallucination_probability: Probability::new(probability).unwrap(),
+        verdict: None,
+    };
+    sample.spans = Some(vec![
+        span("in\u{1b}[31m 1905", 0.75, SpanOrigin::Tokens),
+        span("Pierre", 0.9, SpanOrigin::Tokens),
+        span("a fact", 0.99, SpanOrigin::Facts),
+    ]);
+    let text = render_result(&sample, &layout(90, false));
+    assert!(text.contains("1905 is not 1903\n"), "{text}");
+    assert!(text.contains("  unsupported: “Pierre” 0.90, “in␛[31m 1905” 0.75\n"), "{text}");
+    assert_eq!(text.matches("unsupported").count(), 1, "{text}");
+    sample.spans = Some((0..7).map(|_| span("x", 0.5, SpanOrigin::Tokens)).collect());
+    assert!(render_result(&sample, &layout(90, false)).contains("“x” 0.50, 2 more\n"));
+}

@@ -40,6 +40,7 @@ fn result() -> CheckResult {
         timings: Timings::default(),
         matrix: None,
         ensemble: None,
+        spans: None,
     }
 }
 

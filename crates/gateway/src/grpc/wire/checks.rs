@@ -191,6 +191,37 @@ pub struct CheckResult {
     /// What makes up `scores.ensemble`, where there is one.
     #[prost(message, optional, tag = "18")]
     pub ensemble: ::core::option::Option<Ensemble>,
+    /// The parts of the response that no source supports, in order. Empty too where neither a token classifier ran nor facts were asked
+    /// for.
+    #[prost(message, repeated, tag = "19")]
+    pub spans: ::prost::alloc::vec::Vec<Span>,
+}
+/// A part of the response that no source supports.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Span {
+    /// What stands there in the response, markup and all.
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
+    /// Where it begins in the response.
+    #[prost(uint64, tag = "2")]
+    pub start: u64,
+    /// Where it ends.
+    #[prost(uint64, tag = "3")]
+    pub end: u64,
+    /// Index of the sentence that it lies in.
+    #[prost(uint64, tag = "4")]
+    pub sentence: u64,
+    /// What found it: `tokens` or `facts`.
+    #[prost(string, tag = "5")]
+    pub source: ::prost::alloc::string::String,
+    /// How probably no source supports it.
+    #[prost(float, tag = "6")]
+    pub hallucination_probability: f32,
+    /// The fact's verdict; absent for tokens.
+    #[prost(string, optional, tag = "7")]
+    pub verdict: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// What makes up `scores.ensemble`: log-odds that add up.
 #[derive(serde::Serialize, serde::Deserialize)]

@@ -120,6 +120,7 @@ fn sequence(random: &mut Random, length: usize, task: Task) -> Encoded {
         ids: (0..length).map(|_| random.below(50) as u32).collect(),
         type_ids: (0..length).map(|_| random.below(2) as u8).collect(),
         task,
+        asked: Vec::new(),
     }
 }
 

@@ -97,7 +97,12 @@ fn runner(device: FakeDevice, budget: usize) -> Runner<FakeDevice> {
 }
 
 pub(in crate::cuda) fn pair(id: u32, length: usize) -> Encoded {
-    Encoded { ids: vec![id; length], type_ids: vec![0; length], task: Task::Classify(Head::Nli) }
+    Encoded {
+        ids: vec![id; length],
+        type_ids: vec![0; length],
+        task: Task::Classify(Head::Nli),
+        asked: Vec::new(),
+    }
 }
 
 fn embed(id: u32, length: usize) -> Encoded {
