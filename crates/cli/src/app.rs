@@ -90,7 +90,8 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8, Failure> {
         }
         Command::Ensemble(args) => {
             let config = layers.load()?;
-            ensemble_command::run(args.command, &config, &mut |message| console.tell(message))?;
+            let run = ensemble_command::run(args.command, &config, &mut |message| console.tell(message));
+            run.map_err(Failure::of_file)?;
             Ok(EXIT_OK)
         }
         Command::Models(args) => models_command::run(args, layers, &mut Sink::stdout()),

@@ -18,6 +18,8 @@ pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 pub(crate) enum Failure {
     /// An error with a code.
     Problem(Problem),
+    /// An error with a code about a file that holds no requests.
+    File(Problem),
     /// Options that do not go together; the second text says what to do.
     Usage(String, String),
     /// The reader of the output has gone; the exit status so far.
@@ -46,10 +48,18 @@ impl From<serde_json::Error> for Failure {
 }
 
 impl Failure {
+    /// The same failure of a command that reads files of another kind than requests.
+    pub(crate) fn of_file(self) -> Self {
+        match self {
+            Failure::Problem(problem) => Failure::File(problem),
+            other => other,
+        }
+    }
+
     /// The exit status.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            Failure::Problem(problem) => problem.code.exit_status(),
+            Failure::Problem(problem) | Failure::File(problem) => problem.code.exit_status(),
             Failure::Usage(..) => EXIT_INPUT,
             Failure::OutputClosed(status) => *status,
         }
@@ -59,6 +69,7 @@ impl Failure {
     pub(crate) fn render(&self, palette: Palette) -> String {
         match self {
             Failure::Problem(problem) => render_problem(problem, None, palette),
+            Failure::File(problem) => render(problem, None, hint_on_file(problem.code), palette),
             Failure::Usage(message, hint) => {
                 format!("{} {message}\n{} {hint}\n", palette.bad("error:"), palette.bold("hint:"))
             }
@@ -69,13 +80,22 @@ impl Failure {
 
 /// `error[GL1001]: place: message`, and a hint where there is one.
 pub(crate) fn render_problem(problem: &Problem, place: Option<&str>, palette: Palette) -> String {
+    render(problem, place, hint(problem.code), palette)
+}
+
+fn render(problem: &Problem, place: Option<&str>, hint: Option<&str>, palette: Palette) -> String {
     let title = palette.bad(&format!("error[{}]:", problem.code));
     let place = place.map(|place| format!("{}: ", one_line(place))).unwrap_or_default();
     let mut text = format!("{title} {place}{}\n", one_line(&problem.message));
-    if let Some(hint) = hint(problem.code) {
+    if let Some(hint) = hint {
         push(&mut text, format_args!("{} {hint}\n", palette.bold("hint:")));
     }
     text
+}
+
+/// The same for a file that holds no requests: what a request looks like says nothing of it.
+fn hint_on_file(code: Code) -> Option<&'static str> {
+    hint(code).filter(|_| !matches!(code, Code::MALFORMED_JSON | Code::INVALID_FIELD))
 }
 
 /// What to do about errors of a kind, where the message cannot know it.
@@ -137,6 +157,18 @@ mod tests {
             render_problem(&problem, Some("a\x1b.jsonl, line 3"), PLAIN),
             "error[GL2002]: a␛.jsonl, line 3: the deadline passed\n"
         );
+    }
+
+    #[test]
+    fn what_a_request_looks_like_is_no_hint_on_a_file_of_another_kind() {
+        for code in [Code::MALFORMED_JSON, Code::INVALID_FIELD] {
+            let failure = || Failure::from(Problem::new(code, "what was found"));
+            assert!(failure().render(PLAIN).contains("a request looks like"));
+            assert_eq!(failure().of_file().render(PLAIN), format!("error[{code}]: what was found\n"));
+            assert_eq!(failure().of_file().exit_status(), EXIT_INPUT);
+        }
+        let other = Failure::from(Problem::new(Code::INVALID_UTF8, "x")).of_file();
+        assert!(other.render(PLAIN).contains("iconv"), "other hints stay");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) fn run(
     options: BaselineOptions,
     sink: &mut Sink,
 ) -> Result<u8, Failure> {
-    let measured = measure_baseline(config, texts, options)?;
+    let measured = measure_baseline(config, texts, options).map_err(Failure::File)?;
     let baseline = &measured.baseline;
     let mut text = String::new();
     push(
