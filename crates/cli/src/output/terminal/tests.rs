@@ -144,5 +144,5 @@ fn unsupported_tokens_stand_beneath_their_sentence_the_worst_first() {
     assert!(text.contains("  unsupported: “Pierre” 0.90, “in␛[31m 1905” 0.75\n"), "{text}");
     assert_eq!(text.matches("unsupported").count(), 1, "{text}");
     sample.spans = Some((0..7).map(|_| span("x", 0.5, SpanOrigin::Tokens)).collect());
-    assert!(render_result(&sample, &layout(90, false)).contains("“x” 0.50, 2 more\n"));
+    assert!(render_result(&sample, &layout(200, false)).contains("“x” 0.50, 2 more\n"));
 }
