@@ -14,4 +14,4 @@ mod growth;
 mod part;
 
 pub use driver::{StreamEvent, StreamEvents, StreamInput};
-pub(crate) use part::Part;
+pub(crate) use part::{Part, StreamSamples};

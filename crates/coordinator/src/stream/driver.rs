@@ -1,12 +1,12 @@
 //! The task of a stream, and the two ends that a caller holds.
 
 use super::growth::{Growth, Settled};
-use super::part::{Part, SourceMemo};
+use super::part::{Part, SourceMemo, StreamSamples};
 use crate::{CheckObserver, Coordinator};
 use groundline_actors::{OwnedTask, TaskKind, run_blocking, spawn_task};
 use groundline_bus::SubjectToken;
 use groundline_types::{
-    CheckRequest, CheckResult, Code, Note, Problem, SentenceResult, StopAt, StreamRequest, Verdict,
+    CheckRequest, CheckResult, Code, Problem, SentenceResult, StopAt, StreamRequest, Verdict,
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -193,7 +193,7 @@ struct Driver {
     growth: Option<Growth>,
     sources: Arc<SourceMemo>,
     samples: Arc<SourceMemo>,
-    drawn: Arc<OnceLock<(Vec<String>, Note)>>,
+    drawn: Arc<OnceLock<StreamSamples>>,
     inbox: Arc<Inbox>,
     events: mpsc::Sender<StreamEvent>,
 }

@@ -1,8 +1,19 @@
 //! A part of a response that is still being written, as a check takes it.
 
-use groundline_types::{Claim, Code, Note, PreparedSource, Reason};
+use groundline_types::{Claim, Code, Note, PreparedSource, Problem, Reason};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The samples that all checks of a stream compare with.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamSamples {
+    /// None where they could not be drawn.
+    pub(crate) samples: Vec<String>,
+    /// What to tell of them.
+    pub(crate) note: Note,
+    /// Why there are none.
+    pub(crate) problem: Option<Problem>,
+}
 
 /// What of a request is to be checked.
 #[derive(Debug, Clone)]
@@ -21,8 +32,8 @@ pub(crate) struct Part {
     pub(crate) sources: Arc<SourceMemo>,
     /// The samples, split.
     pub(crate) samples: Arc<SourceMemo>,
-    /// The samples that were drawn for the stream, and what to tell of them.
-    pub(crate) drawn: Arc<OnceLock<(Vec<String>, Note)>>,
+    /// What drawing samples for the stream brought, also where that was none.
+    pub(crate) drawn: Arc<OnceLock<StreamSamples>>,
 }
 
 impl Part {

@@ -6,6 +6,7 @@ use crate::check::asking::{Asker, ask};
 use crate::check::drawing::{Drawn, draw, drawing_deadline};
 use crate::check::machine::Event;
 use crate::check::message::CheckMessage;
+use crate::stream::StreamSamples;
 use groundline_actors::{OwnedTask, TaskKind, spawn_task};
 use groundline_detectors::Need;
 use groundline_judge::Judge;
@@ -75,10 +76,13 @@ impl CheckState {
         let wants = request.draw_samples
             && request.samples.is_empty()
             && needs(request, &options.policies, Need::Samples);
-        // All checks of a stream compare with the same samples.
+        // All checks of a stream compare with the same samples; where drawing failed once, it is not paid for with each sentence.
         let drawn = self.setup.part.as_ref().and_then(|part| part.drawn.get().cloned());
         match (drawn.filter(|_| wants), self.judge().filter(|_| wants)) {
-            (Some((samples, note)), _) => self.prepare_with(samples, note),
+            (Some(StreamSamples { samples, note, problem }), _) => {
+                self.judging.not_drawn = problem;
+                self.prepare_with(samples, note);
+            }
             (None, Some(judge)) => self.draw(judge),
             (None, None) => self.prepare(),
         }
@@ -108,9 +112,11 @@ impl CheckState {
         }
         let Drawn { samples, note, problem, cost } = drawn;
         self.spend(&cost);
-        if let (Some(part), None) = (&self.setup.part, &problem) {
+        if let Some(part) = &self.setup.part {
+            let drawn =
+                StreamSamples { samples: samples.clone(), note: note.clone(), problem: problem.clone() };
             // The checks of a stream run one after the other, so nobody else has set it.
-            let _ = part.drawn.set((samples.clone(), note.clone()));
+            let _ = part.drawn.set(drawn);
         }
         self.judging.not_drawn = problem;
         self.prepare_with(samples, note);

@@ -215,18 +215,23 @@ async fn of_a_stream_that_stopped_the_judge_is_asked_no_more() {
 }
 
 #[tokio::test]
-async fn for_a_stream_samples_are_drawn_once_and_again_where_that_failed() {
+async fn for_a_stream_samples_are_drawn_once_also_where_that_fails() {
     let mut check = asking(&["entailment", "selfcheck_overlap"]);
     (check.draw_samples, check.question) = (true, Some("Who was Marie Curie?".to_owned()));
     let pieces = ["Marie Curie was born in Warsaw. The cat", " sat on the mat. She won the Nobel Prize."];
     // Four server errors are one drawing that fails.
-    for (errors, requests) in [(0, 1), (4, 5)] {
+    for (errors, requests) in [(0, 1), (4, 4)] {
         let sampling = SamplingOptions { seed: 0, ..SamplingOptions::default() };
         let script = vec![Some(Fault::ServerError); errors];
         let (cluster, stub) = judged_as(script, ToyHooks::default(), sampling).await;
         let result = streamed(&cluster, StreamRequest::new(check.clone()), pieces).await;
         assert_eq!(stub.seen().requests, requests, "after {errors} errors");
-        assert_eq!(result.methods["selfcheck_overlap"].status, MethodStatus::Scored, "{:?}", result.notes);
-        assert!(result.notes.iter().any(|note| note.code == Code::JUDGE_SAMPLES), "{:?}", result.notes);
+        let is_scored = result.methods["selfcheck_overlap"].status == MethodStatus::Scored;
+        assert_eq!(is_scored, errors == 0, "{:?}", result.notes);
+        let is_drawn = result.notes.iter().any(|note| note.code == Code::JUDGE_SAMPLES);
+        assert_eq!(is_drawn, errors == 0, "{:?}", result.notes);
+        let says_why = result.notes.iter().any(|note| note.message.starts_with("no samples could be drawn"));
+        assert_eq!(says_why, errors > 0, "{:?}", result.notes);
+        assert_eq!(result.sentences[0].status, SentenceStatus::Scored, "other methods go on");
     }
 }
