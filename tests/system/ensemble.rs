@@ -141,3 +141,19 @@ fn results_of_other_settings_are_not_fitted_to() {
     assert_eq!(refused.status, 2, "{refused:?}");
     assert!(refused.stderr.contains("GL4014") && refused.stderr.contains("other settings"), "{refused:?}");
 }
+
+#[test]
+fn a_set_without_a_usable_row_is_an_error_and_brings_no_hint_on_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = text(&folder.path().join("requests.jsonl"));
+    for rows in
+        ["", "{\"source\": \"a\", \"claim\": \"b\"}\n{\"source\": \"a\", \"claim\": \"b\", \"label\": 2}\n"]
+    {
+        let set = write(folder.path(), "set.jsonl", rows);
+        let ran = run(&["ensemble", "prepare", &set, "--output", &output]);
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains("error[GL1007]") && ran.stderr.contains("no usable row"), "{ran:?}");
+        assert!(!ran.stderr.contains("a request looks like"), "{ran:?}");
+        assert!(!Path::new(&output).exists(), "nothing is written");
+    }
+}

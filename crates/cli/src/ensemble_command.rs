@@ -57,12 +57,26 @@ fn prepare_sets(
         let set = prepare(&name, &objects(file)?, selection);
         let (taken, usable, rows) = (set.requests.len(), set.usable, set.rows);
         tell(&format!("{}: {taken} of {usable} usable rows, {rows} in all", one_line(&name)));
+        if usable == 0 {
+            return Err(nothing_usable(file, rows, selection).into());
+        }
         for request in set.requests {
             text += &serde_json::to_string(&request)?;
             text.push('\n');
         }
     }
     Ok(sink(output)?.write(&text)?)
+}
+
+fn nothing_usable(file: &Path, rows: usize, selection: Selection) -> Problem {
+    let message = format!(
+        "{} has no usable row among its {rows}: a row needs `label` (0 or 1), `claim` or `response` of at most {} words, and `source` of at \
+         most {} words or `samples`",
+        one_line(&display_name(file)),
+        selection.response_words,
+        selection.source_words
+    );
+    Problem::new(Code::INVALID_FIELD, message)
 }
 
 fn fit_profile(
