@@ -26,6 +26,7 @@ mod report;
 mod request;
 mod result;
 mod span;
+mod span_result;
 mod text_map;
 mod work;
 
@@ -49,9 +50,9 @@ pub use request::{Audit, CascadePolicy, CheckRequest, GreyZone, Lane, PolicyChoi
 pub use request::{StopAt, StreamRequest};
 pub use result::{
     Action, CheckResult, EvidenceResult, FactResult, MatrixResult, MatrixRow, MethodResult, MethodSentence,
-    MethodStatus, ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, SpanOrigin, SpanResult,
-    Status, Timings, Usage,
+    MethodStatus, ModelResult, Note, SCHEMA, Scores, SentenceResult, SentenceStatus, Status, Timings, Usage,
 };
 pub use span::{OffsetUnit, Span};
+pub use span_result::{SpanOrigin, SpanResult};
 pub use text_map::{MapRun, TextMap};
 pub use work::{Head, Score, Similarity, TokenScore, Work};
