@@ -129,6 +129,7 @@ pub(crate) fn prepare(
         before: asked.before(),
         sources,
         samples,
+        refused: refused.clone(),
         derived: Derived::default(),
     });
     let panel = panel(plan, KeyMaker::new(&model.id, tenant), options);

@@ -56,6 +56,7 @@ pub(crate) fn check_of(sources: &[&[&str]], claims: &[&str]) -> PreparedCheck {
         before: None,
         sources,
         samples: Vec::new(),
+        refused: Default::default(),
         derived: Default::default(),
     }
 }

@@ -131,7 +131,7 @@ impl Run {
         let around = learned.pair_overhead_tokens + form.tokens;
         let learned = LearnedFacts { pair_overhead_tokens: around, ..learned.clone() };
         let room = learned.max_tokens.saturating_sub(around);
-        let (mut texts, longest) = text_runs(&check.claims, &*learned.counter, room);
+        let (mut texts, longest) = text_runs(check, &*learned.counter, room);
         // Windows depend on the response and the model alone, so that another source does not change those of this one.
         let seen = windowed(check, &learned, room.saturating_sub(longest).max(1));
         let layout = Layout::new(&seen, &facts_of(&learned, facts));
@@ -139,8 +139,10 @@ impl Run {
         let windows = (0..layout.windows.len()).map(|window| layout.window_text(&seen, window));
         let contexts = windows.map(|window| form.around(window)).collect();
         let features = (!layout.columns.is_empty()).then(|| EvidenceFeatures::new(check, &layout));
+        let refusal = |claim: &usize| check.refused.get(&check.claims[*claim].text).cloned();
+        let found = layout.columns.iter().map(|claim| refusal(claim).map(Outcome::Failed)).collect();
         let notes = note.into_iter().collect();
-        Self { features, contexts, texts, notes, ..Self::over(of, check, layout) }
+        Self { features, contexts, texts, found, notes, ..Self::over(of, check, layout) }
     }
 
     fn planned_items(&self) -> usize {

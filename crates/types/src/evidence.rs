@@ -1,6 +1,7 @@
 //! What claims are checked against, ready for detectors.
 
-use crate::{CheckRequest, Claim, Derived, Span};
+use crate::{CheckRequest, Claim, Derived, Reason, Span};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One request, split and windowed: what a detector starts from.
@@ -17,6 +18,9 @@ pub struct PreparedCheck {
     /// The request's samples in order, split and windowed like sources; they are no evidence. Empty where no method asked reads
     /// them. A sample without a word has no sentence.
     pub samples: Vec<PreparedSource>,
+    /// Texts of claims that are not to be scored, with the reason. Pairs with them are refused wherever they are asked for; a method that
+    /// puts several claims before a model at once leaves these out itself.
+    pub refused: HashMap<Arc<str>, Reason>,
     /// What methods have read in its texts.
     pub derived: Derived,
 }

@@ -92,6 +92,7 @@ impl Passage {
             before: None,
             sources: Vec::new(),
             samples: self.samples.iter().enumerate().map(sample).collect(),
+            refused: Default::default(),
             derived: Default::default(),
         }
     }

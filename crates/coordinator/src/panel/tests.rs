@@ -88,6 +88,7 @@ fn begin(panel: &mut Panel) -> Option<Wanted> {
         before: None,
         sources: Vec::new(),
         samples: Vec::new(),
+        refused: Default::default(),
         derived: Default::default(),
     });
     let engine = groundline_testkit::ToyEngine::default();

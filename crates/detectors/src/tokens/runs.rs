@@ -1,7 +1,7 @@
 //! The response as the model reads it: whole, or in runs of whole sentences.
 
 use crate::learned::CLAIM_PART;
-use groundline_types::{Claim, CountTokens, TokenScore};
+use groundline_types::{Claim, CountTokens, PreparedCheck, TokenScore};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,12 +24,18 @@ pub(super) struct Member {
 
 /// The claims in runs that each fill at most half of `room`, and the tokens of the longest run.
 ///
-/// Sentences that are not checked are part of the response and stay in. One that alone fills more than half is a run of its own where it
+/// Claims that are refused are left out. Sentences that are not checked are part of the response and stay in. One that alone fills more than half is a run of its own where it
 /// is to be checked, does not count as the longest, and is left out where it is not: long code, say.
-pub(super) fn text_runs(claims: &[Claim], counter: &dyn CountTokens, room: usize) -> (Vec<TextRun>, usize) {
+pub(super) fn text_runs(
+    check: &PreparedCheck,
+    counter: &dyn CountTokens,
+    room: usize,
+) -> (Vec<TextRun>, usize) {
+    let claims = &check.claims;
     let most = room / CLAIM_PART;
     let (mut groups, mut group, mut sum) = (Vec::new(), Vec::new(), 0);
-    for (index, claim) in claims.iter().enumerate() {
+    let is_read = |(_, claim): &(usize, &Claim)| !check.refused.contains_key(&claim.text);
+    for (index, claim) in claims.iter().enumerate().filter(is_read) {
         let tokens = counter.count_tokens(&claim.text);
         if sum + tokens > most && !group.is_empty() {
             groups.push(std::mem::take(&mut group));

@@ -229,6 +229,17 @@ fn a_failed_answer_fails_the_sentences_of_its_run_alone() {
 }
 
 #[test]
+fn a_refused_claim_is_not_read_and_fails_with_its_reason() {
+    let mut check = check_of(&[&["one two."]], &["one two.", "three.", "two."]);
+    check.refused.insert("three.".into(), Reason::new(Code::STREAM_STOPPED, "behind the end"));
+    let (report, asked) = checked(check, 80, missing);
+    assert_eq!(asked.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["one two. two."]);
+    assert!(matches!(&report.claims[1], Outcome::Failed(reason) if reason.code == Code::STREAM_STOPPED));
+    assert!((claim_score(&report, 0) - 0.875).abs() < 1e-6);
+    assert_eq!(tokens(&report, 2).len(), 1);
+}
+
+#[test]
 fn other_tokens_of_the_same_text_fail_and_are_not_mixed() {
     let source: &[&str] = &["w ".repeat(30).leak(), "v ".repeat(30).leak()];
     let answer = |context: &str, text: &str| {

@@ -48,6 +48,7 @@ fn check_of(claims: Vec<Claim>, facts: bool, matrix: bool) -> PreparedCheck {
         before: None,
         sources: vec![source],
         samples: Vec::new(),
+        refused: Default::default(),
         derived: Default::default(),
     }
 }

@@ -44,6 +44,7 @@ fn check_of(sentences: usize, facts: bool) -> PreparedCheck {
         before: None,
         sources: vec![source],
         samples: Vec::new(),
+        refused: Default::default(),
         derived: Default::default(),
     }
 }
