@@ -21,7 +21,7 @@ pub(crate) fn run(config: &Config, pairs: &Path, sink: &mut Sink) -> Result<u8, 
     if is_terminal {
         let _ = write!(stderr, "\r\x1b[K");
     }
-    let measured = measured?;
+    let measured = measured.map_err(Failure::File)?;
     let record = &measured.record;
     let mut text = String::new();
     push(
