@@ -94,7 +94,7 @@ fn dispatch(cli: Cli, console: &mut Console) -> Result<u8, Failure> {
             run.map_err(Failure::of_file)?;
             Ok(EXIT_OK)
         }
-        Command::Models(args) => models_command::run(args, layers, &mut Sink::stdout()),
+        Command::Models(args) => models_command::run(args, layers, console, &mut Sink::stdout()),
         Command::Check(args) => {
             let config = with_options(layers, &args).load()?;
             run_check(*args, config, cli.global.config.as_deref(), console)

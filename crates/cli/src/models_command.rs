@@ -5,6 +5,7 @@ mod convert;
 mod precision;
 
 use crate::args::{ModelsArgs, ModelsCommand};
+use crate::console::Console;
 use crate::failure::{EXIT_INPUT, EXIT_OK, Failure};
 use crate::output::{Sink, one_line, push};
 use groundline::{
@@ -13,7 +14,12 @@ use groundline::{
 use std::path::Path;
 
 /// Lists models or verifies one, and answers with the exit status.
-pub(crate) fn run(args: ModelsArgs, mut layers: ConfigLayers, sink: &mut Sink) -> Result<u8, Failure> {
+pub(crate) fn run(
+    args: ModelsArgs,
+    mut layers: ConfigLayers,
+    console: &mut Console,
+    sink: &mut Sink,
+) -> Result<u8, Failure> {
     match args.command {
         None | Some(ModelsCommand::List) => list(&layers.load()?, sink),
         Some(ModelsCommand::Verify { model, labels }) => {
@@ -31,7 +37,7 @@ pub(crate) fn run(args: ModelsArgs, mut layers: ConfigLayers, sink: &mut Sink) -
         }
         Some(ModelsCommand::Precision { model, pairs }) => {
             let config = layers.set("model.name", model).load()?;
-            precision::run(&config, &pairs, sink)
+            precision::run(&config, &pairs, console, sink)
         }
         Some(ModelsCommand::Convert { file, folder, preset, base }) => {
             convert::run(&convert::Conversion { file, folder, preset, base }, sink)

@@ -5,6 +5,7 @@ mod describe;
 mod find;
 mod load;
 mod precision;
+mod texts;
 mod verify;
 
 pub use baseline::{BaselineOptions, MeasuredBaseline, measure_baseline};

@@ -125,15 +125,6 @@ impl Backend {
         }
     }
 
-    /// Whether the processor computes.
-    pub(crate) fn is_cpu(&self) -> bool {
-        match self {
-            Self::Cpu(_) => true,
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => false,
-        }
-    }
-
     pub(crate) fn batch_tokens(&self) -> usize {
         match self {
             Self::Cpu(encoder) => encoder.batch_tokens(),

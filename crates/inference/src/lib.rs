@@ -6,6 +6,7 @@
 
 mod backend;
 mod bert;
+mod beside;
 mod checkpoint;
 mod config_json;
 pub mod cpu;

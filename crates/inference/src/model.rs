@@ -119,21 +119,30 @@ impl Model {
         };
         let loaded = family.load(&checkpoint.weights, checkpoint.support.as_ref(), &answers)?;
         reading.check_rows(&loaded.weights.heads)?;
-        let Chosen { precision, instead } = precision_of(&checkpoint, options)?;
-        let cpu =
-            CpuOptions { threads: options.threads, isa: options.isa, precision, ..CpuOptions::default() };
         // Reading the tokenizer, hashing the files and packing the weights take about as long as each other.
+        let mut instead = None;
         let (tokenizer, revision, encoder) = std::thread::scope(|scope| {
             let tokenizer = scope.spawn(|| early.map_or_else(read_tokenizer, Ok));
             let revision = scope.spawn(|| checkpoint.revision());
-            let on_cpu = || CpuEncoder::of_any(&loaded.config, &loaded.weights, &cpu);
+            // A GPU has a precision of its own, and no record is asked about it.
+            let on_cpu = || {
+                let chosen = precision_of(&checkpoint, options)?;
+                instead = chosen.instead;
+                let cpu = CpuOptions {
+                    threads: options.threads,
+                    isa: options.isa,
+                    precision: chosen.precision,
+                    ..CpuOptions::default()
+                };
+                CpuEncoder::of_any(&loaded.config, &loaded.weights, &cpu)
+            };
             let for_gpu = || deberta_of(&family, &checkpoint, &reading);
             let encoder = Backend::open(options.device, for_gpu, on_cpu);
             (joined(tokenizer.join()), joined(revision.join()), encoder)
         });
         let (tokenizer, (encoder, fallback)) = (Arc::new(tokenizer??), encoder?);
         let facts = facts::gather(&checkpoint, options, &reading, &tokenizer, revision?)?;
-        let fallback = fallback.or(instead.filter(|_| encoder.is_cpu()));
+        let fallback = fallback.or(instead);
         let engine_name = encoder.name();
         let description = describe(&checkpoint, &family, &facts, &engine_name);
         let folder = folder.to_owned();

@@ -1,26 +1,23 @@
 //! `groundline models precision`.
 
 use super::shown;
+use crate::console::Console;
 use crate::failure::{EXIT_OK, Failure};
 use crate::output::{Sink, one_line, push};
 use groundline::{Config, MeasuredPrecision, PRECISION_FILE, Precision, measure_precision};
-use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 /// Measures, and says what was found and written.
-pub(crate) fn run(config: &Config, pairs: &Path, sink: &mut Sink) -> Result<u8, Failure> {
-    let mut stderr = std::io::stderr();
-    let is_terminal = stderr.is_terminal();
+pub(crate) fn run(
+    config: &Config,
+    pairs: &Path,
+    console: &mut Console,
+    sink: &mut Sink,
+) -> Result<u8, Failure> {
     let measured = measure_precision(config, pairs, |precision, done, count| {
-        if is_terminal {
-            // Progress that cannot be written is no reason to stop.
-            let _ = write!(stderr, "\r{precision}: {done} of {count} pairs\x1b[K");
-            let _ = stderr.flush();
-        }
+        console.draw(done as u64, count as u64, format!("{precision}: {done} of {count} pairs"));
     });
-    if is_terminal {
-        let _ = write!(stderr, "\r\x1b[K");
-    }
+    console.clear();
     let measured = measured.map_err(Failure::File)?;
     let record = &measured.record;
     let mut text = String::new();
@@ -40,8 +37,10 @@ pub(crate) fn run(config: &Config, pairs: &Path, sink: &mut Sink) -> Result<u8, 
     }
     let auto = record.fastest().unwrap_or(Precision::F32);
     push(&mut text, format_args!("    auto   {auto}, on a processor that has its instructions\n"));
-    push(&mut text, format_args!("    wrote  {}\n", shown(&measured.folder.join(PRECISION_FILE))));
+    // Before it is written: where that fails, what took so long is not lost.
     sink.write(&text)?;
+    record.write(&measured.folder)?;
+    sink.write(&format!("    wrote  {}\n", shown(&measured.folder.join(PRECISION_FILE))))?;
     Ok(EXIT_OK)
 }
 

@@ -24,8 +24,9 @@ pub(super) struct Member {
 
 /// The claims in runs that each fill at most half of `room`, and the tokens of the longest run.
 ///
-/// Claims that are refused are left out. Sentences that are not checked are part of the response and stay in. One that alone fills more than half is a run of its own where it
-/// is to be checked, does not count as the longest, and is left out where it is not: long code, say.
+/// Claims that are refused are left out. Sentences that are not checked are part of the response and stay in. One that alone fills more
+/// than half is a run of its own where it is to be checked, does not count as the longest, and is left out where it is not: long
+/// code, say.
 pub(super) fn text_runs(
     check: &PreparedCheck,
     counter: &dyn CountTokens,
@@ -84,7 +85,9 @@ fn joined(claims: &[Claim], group: &[usize]) -> Option<TextRun> {
 ///
 /// A token that is a part of a character, as byte-level tokenizers make of emoji and CJK, stands for the whole of it.
 pub(super) fn part_of(text: &str, member: &Member, token: &TokenScore) -> Option<Range<usize>> {
-    let (mut start, mut end) = (token.start as usize, (token.end as usize).min(member.range.end));
+    // Places come from a worker: none is taken to lie in the text.
+    let (mut start, mut end) =
+        ((token.start as usize).min(text.len()), (token.end as usize).min(member.range.end));
     while !text.is_char_boundary(start) {
         start -= 1;
     }

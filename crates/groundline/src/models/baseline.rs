@@ -1,6 +1,7 @@
 //! The similarity of unrelated sentences, measured with a model on a text of the user's.
 
 use super::find_model;
+use super::texts::{name_of, read_text};
 use crate::{Config, load_model};
 use groundline_claims::split_source;
 use groundline_detectors::selfcheck::words::tokens;
@@ -74,14 +75,13 @@ pub fn measure_baseline(
         let message = "no pair could be read: every sentence is longer than the model reads at once";
         return Err(Problem::new(Code::INVALID_FIELD, message));
     }
-    let name = texts.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let baseline = SimilarityBaseline {
         revision: model.facts().id.revision.clone(),
         f1: sum / count as f64,
         pairs: count,
         sentences: sentences.len(),
         seed: options.seed,
-        text: name,
+        text: name_of(texts),
     };
     baseline.write(&folder)?;
     Ok(MeasuredBaseline { folder, model: model.facts().id.name.clone(), baseline, too_long })
@@ -89,10 +89,7 @@ pub fn measure_baseline(
 
 fn read_passages(path: &Path) -> Result<Vec<String>, Problem> {
     let shown = path.display();
-    let bytes = std::fs::read(path)
-        .map_err(|error| Problem::new(Code::UNREADABLE_FILE, format!("cannot read {shown}: {error}")))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Problem::new(Code::INVALID_UTF8, format!("{shown} is not valid UTF-8")))?;
+    let text = read_text(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     if path.extension().is_none_or(|extension| extension != "jsonl") {
         return Ok(lines.map(|(_, line)| line.to_owned()).collect());

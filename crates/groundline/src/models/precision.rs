@@ -2,6 +2,7 @@
 
 use super::find_model;
 use super::load::load_options;
+use super::texts::{name_of, read_text};
 use crate::Config;
 use groundline_inference::{Precision, PrecisionRecord, measure_precision as measure};
 use groundline_types::{Code, Head, Problem, Work};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A model that was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredModel {
-    /// The model's folder, where the record lies.
+    /// The model's folder, where the record belongs ([`PrecisionRecord::write`]).
     pub folder: PathBuf,
     /// What it is.
     pub record: PrecisionRecord,
@@ -23,8 +24,8 @@ struct Pair {
     claim: String,
 }
 
-/// Scores the pairs in `file` with the model that `config` names in every precision, and writes beside the model how far each is
-/// from single precision. `progress` is told which precision runs, how many of its pairs are done, and of how many. The processor
+/// Scores the pairs in `file` with the model that `config` names in every precision, and tells how far each is from single precision.
+/// `progress` is told which precision runs, how many of its pairs are done, and of how many. The processor
 /// computes. Blocks, for as long as the pairs take five times.
 ///
 /// The file has an object with `premise` and `claim` on each line. Empty lines are left out. At least 500 pairs, of the kind that will
@@ -32,7 +33,7 @@ struct Pair {
 ///
 /// # Errors
 /// As [`crate::load_model`]; [`Code::UNREADABLE_FILE`], [`Code::INVALID_UTF8`] and [`Code::MALFORMED_JSON`] about the file;
-/// [`Code::INVALID_FIELD`] without a pair; [`Code::UNWRITABLE_OUTPUT`].
+/// [`Code::INVALID_FIELD`] without a pair.
 pub fn measure_precision(
     config: &Config,
     file: &Path,
@@ -40,21 +41,16 @@ pub fn measure_precision(
 ) -> Result<MeasuredModel, Problem> {
     let pairs = read_pairs(file)?;
     let folder = find_model(config)?;
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let count = pairs.len();
-    let record = measure(&folder, &load_options(config), &pairs, &name, |precision, done| {
+    let record = measure(&folder, &load_options(config), &pairs, &name_of(file), |precision, done| {
         progress(precision, done, count);
     })?;
-    record.write(&folder)?;
     Ok(MeasuredModel { folder, record })
 }
 
 fn read_pairs(path: &Path) -> Result<Vec<Work>, Problem> {
     let shown = path.display();
-    let bytes = std::fs::read(path)
-        .map_err(|error| Problem::new(Code::UNREADABLE_FILE, format!("cannot read {shown}: {error}")))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Problem::new(Code::INVALID_UTF8, format!("{shown} is not valid UTF-8")))?;
+    let text = read_text(path)?;
     let pair = |(number, line): (usize, &str)| {
         let pair = serde_json::from_str::<Pair>(line).map_err(|_| {
             let message = format!("line {} of {shown} is no object with `premise` and `claim`", number + 1);
@@ -89,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_lies_beside_the_model() {
-        let (model, measured) =
+    fn every_precision_is_measured_on_every_pair() {
+        let (_model, measured) =
             measured("{\"premise\":\"a b\",\"claim\":\"b\"}\n\n{\"premise\":\"c\",\"claim\":\"d\"}\n");
         let measured = measured.unwrap();
         assert_eq!((measured.record.pairs, measured.record.measured.len()), (2, 4));
-        assert_eq!(PrecisionRecord::read(model.path()).unwrap(), Some(measured.record));
+        assert_eq!(measured.record.text, "pairs.jsonl");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What was measured, in a file beside the model.
 
 use super::Precision;
-use crate::mapped::read_file;
-use groundline_types::{Code, Problem};
+use crate::beside;
+use groundline_types::Problem;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const MOST_MARGIN: f64 = 0.15;
 /// Pairs from which on a measurement says something.
 const LEAST_PAIRS: usize = 500;
 
-/// What was measured of a model. It is not among the files that a model's revision is made of.
+/// What was measured of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrecisionRecord {
@@ -69,25 +69,16 @@ impl PrecisionRecord {
     /// Reads it from a model's folder; `None` where there is none.
     ///
     /// # Errors
-    /// [`Code::MODEL_CORRUPT`] where the file cannot be read, is malformed, or has a number that cannot be.
+    /// [`groundline_types::Code::MODEL_CORRUPT`] where the file cannot be read, is malformed, or has a number that cannot be.
     pub fn read(folder: &Path) -> Result<Option<Self>, Problem> {
-        let Some(bytes) = read_file(&folder.join(PRECISION_FILE))? else { return Ok(None) };
-        let corrupt = |what: &str| {
-            let message = format!(
-                "{PRECISION_FILE} of the model {what}; remove it and make it anew with `groundline models precision`"
-            );
-            Problem::new(Code::MODEL_CORRUPT, message)
-        };
-        let record: Self = serde_json::from_slice(&bytes).map_err(|_| corrupt("is malformed"))?;
         let is_share = |number: f64| (0.0..=1.0).contains(&number);
         let is_sound = |one: &MeasuredPrecision| {
             [one.mean_drift, one.largest_drift, one.agreement, one.largest_margin].into_iter().all(is_share)
         };
-        if record.measured.iter().all(is_sound) {
-            Ok(Some(record))
-        } else {
-            Err(corrupt("has a number that is not from 0 to 1"))
-        }
+        let fault = |record: &Self| {
+            (!record.measured.iter().all(is_sound)).then_some("has a number that is not from 0 to 1")
+        };
+        beside::read(folder, PRECISION_FILE, "groundline models precision", fault)
     }
 
     /// The record, where it is of this revision.
@@ -105,13 +96,8 @@ impl PrecisionRecord {
     /// Writes it into a model's folder.
     ///
     /// # Errors
-    /// [`Code::UNWRITABLE_OUTPUT`] where the file cannot be written.
+    /// [`groundline_types::Code::UNWRITABLE_OUTPUT`] where the file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), Problem> {
-        let path = folder.join(PRECISION_FILE);
-        let failed = |error: String| {
-            Problem::new(Code::UNWRITABLE_OUTPUT, format!("cannot write {}: {error}", path.display()))
-        };
-        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.to_string()))?;
-        std::fs::write(&path, text + "\n").map_err(|error| failed(error.to_string()))
+        beside::write(self, folder, PRECISION_FILE)
     }
 }

@@ -1,7 +1,7 @@
 //! The similarity that unrelated sentences have with a model.
 
-use crate::mapped::read_file;
-use groundline_types::{Code, Problem};
+use crate::beside;
+use groundline_types::Problem;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -31,33 +31,20 @@ impl SimilarityBaseline {
     /// Reads it from a model's folder; `None` where there is none.
     ///
     /// # Errors
-    /// [`Code::MODEL_CORRUPT`] where the file cannot be read, is malformed, or has a number that cannot be.
+    /// [`groundline_types::Code::MODEL_CORRUPT`] where the file cannot be read, is malformed, or has a number that cannot be.
     pub fn read(folder: &Path) -> Result<Option<Self>, Problem> {
-        let Some(bytes) = read_file(&folder.join(SIMILARITY_BASELINE_FILE))? else { return Ok(None) };
-        let corrupt = |what: &str| {
-            let message = format!(
-                "{SIMILARITY_BASELINE_FILE} of the model {what}; remove it and make it anew with `groundline models baseline`"
-            );
-            Problem::new(Code::MODEL_CORRUPT, message)
+        let fault = |read: &Self| {
+            (!(0.0..1.0).contains(&read.f1)).then_some("has an f1 that is not from 0 to below 1")
         };
-        let baseline: Self = serde_json::from_slice(&bytes).map_err(|_| corrupt("is malformed"))?;
-        if !(0.0..1.0).contains(&baseline.f1) {
-            return Err(corrupt("has an f1 that is not from 0 to below 1"));
-        }
-        Ok(Some(baseline))
+        beside::read(folder, SIMILARITY_BASELINE_FILE, "groundline models baseline", fault)
     }
 
     /// Writes it into a model's folder.
     ///
     /// # Errors
-    /// [`Code::UNWRITABLE_OUTPUT`] where the file cannot be written.
+    /// [`groundline_types::Code::UNWRITABLE_OUTPUT`] where the file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), Problem> {
-        let path = folder.join(SIMILARITY_BASELINE_FILE);
-        let failed = |error: String| {
-            Problem::new(Code::UNWRITABLE_OUTPUT, format!("cannot write {}: {error}", path.display()))
-        };
-        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.to_string()))?;
-        std::fs::write(&path, text + "\n").map_err(|error| failed(error.to_string()))
+        beside::write(self, folder, SIMILARITY_BASELINE_FILE)
     }
 
     /// Its number, where it was measured with the model of this revision.
@@ -69,6 +56,7 @@ impl SimilarityBaseline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groundline_types::Code;
 
     fn baseline(f1: f64) -> SimilarityBaseline {
         let revision = "0123456789abcdef".to_owned();

@@ -79,10 +79,14 @@ impl Case {
                     result[n]
                 );
             }
-            let padded = self.stride() - 16;
-            assert!(result[self.columns..padded].iter().all(|&x| x == 0.0), "padding columns are zeros");
-            assert!(result[padded..].iter().all(|x| x.is_nan()), "nothing is written past the padding");
+            self.check_padding(result);
         }
+    }
+
+    fn check_padding(&self, row: &[f32]) {
+        let padded = self.stride() - 16;
+        assert!(row[self.columns..padded].iter().all(|&x| x == 0.0), "padding columns are zeros");
+        assert!(row[padded..].iter().all(|x| x.is_nan()), "nothing is written past the padding");
     }
 }
 
@@ -190,9 +194,7 @@ fn bf16_is_the_product_of_rounded_numbers() {
                         kernels.isa
                     );
                 }
-                let padded = case.stride() - 16;
-                assert!(result[case.columns..padded].iter().all(|&x| x == 0.0), "padding columns are zeros");
-                assert!(result[padded..].iter().all(|x| x.is_nan()), "nothing is written past the padding");
+                case.check_padding(result);
             }
             if kernels.isa != Isa::Avx512Bf16 {
                 emulated.push((kernels.isa, c));
@@ -239,9 +241,7 @@ fn int8_is_the_exact_product_of_bytes_on_every_instruction_set() {
                         kernels.isa
                     );
                 }
-                let padded = case.stride() - 16;
-                assert!(result[case.columns..padded].iter().all(|&x| x == 0.0), "padding columns are zeros");
-                assert!(result[padded..].iter().all(|x| x.is_nan()), "nothing is written past the padding");
+                case.check_padding(result);
             }
             results.push((kernels.isa, c));
         }
