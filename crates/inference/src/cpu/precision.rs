@@ -93,6 +93,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_precision_has_a_format_for_each_part() {
+        let formats = |precision: Precision| {
+            [Part::Projection, Part::Intermediate, Part::Output].map(|part| precision.format(part))
+        };
+        assert_eq!(formats(Precision::F32), [Format::Single; 3]);
+        assert_eq!(formats(Precision::Bf16), [Format::Pairs; 3]);
+        assert_eq!(formats(Precision::Int8Projections), [Format::Quads, Format::Pairs, Format::Pairs]);
+        assert_eq!(formats(Precision::Int8BeforeOutput), [Format::Quads, Format::Quads, Format::Pairs]);
+        assert_eq!(formats(Precision::Int8), [Format::Quads; 3]);
+    }
+
+    #[test]
     fn names_are_read_as_they_are_written() {
         for precision in Precision::ALL {
             assert_eq!(precision.name().parse(), Ok(precision));
