@@ -28,6 +28,7 @@ mod numeric;
 mod options;
 mod reading;
 mod registry;
+mod rounds;
 pub mod selfcheck;
 pub mod summac;
 mod summac_conv;

@@ -13,7 +13,8 @@ use crate::answers::read_logits;
 use crate::features::EvidenceFeatures;
 use crate::layout::Layout;
 use crate::learned::{evidence_in_window, facts_of, not_loaded, pick, rewindowed};
-use crate::tally::{PICKS, mean_support, never_started, response_number, weakest_support};
+use crate::rounds::{Numbered, Rounds};
+use crate::tally::{PICKS, mean_support, response_number, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
 use groundline_types::{
     ClaimFinding, Code, EvidencePick, Head, ModelFacts, Outcome, Polarity, PreparedCheck, Preset,
@@ -28,8 +29,7 @@ pub(crate) struct Support {
     method: &'static str,
     /// The learned detector that is asked; `None` for the model's own head.
     preset: Option<Preset>,
-    chunk: usize,
-    run: Option<Run>,
+    rounds: Rounds<Run>,
 }
 
 /// Claim by claim: all windows, then all rows.
@@ -43,8 +43,6 @@ struct Run {
     windows: Vec<Arc<str>>,
     /// For the sentences that a learned detector's window was chosen for.
     features: Option<EvidenceFeatures>,
-    asked: usize,
-    answered: usize,
     /// The answers about the claim that is open.
     open: Vec<Result<f32, Reason>>,
     found: Vec<Option<Outcome<ClaimFinding>>>,
@@ -53,12 +51,13 @@ struct Run {
 impl Support {
     /// The model's own support head, over windows and single sentences.
     pub(crate) fn new(options: &DetectorOptions) -> Self {
-        Self { method: "support", preset: None, chunk: options.pairs_per_round.max(1), run: None }
+        let method = "support";
+        Self { method, preset: None, rounds: Rounds::new(method, options) }
     }
 
     /// A learned detector, over its authors' windows alone.
     pub(crate) fn learned(method: &'static str, preset: Preset, options: &DetectorOptions) -> Self {
-        Self { method, preset: Some(preset), ..Self::new(options) }
+        Self { method, preset: Some(preset), rounds: Rounds::new(method, options) }
     }
 
     /// The check and the facts that the one who is asked sees, or why there is nobody to ask.
@@ -77,18 +76,6 @@ impl Support {
             None => (Arc::clone(check), facts.clone(), Some(not_loaded(preset))),
         }
     }
-
-    fn next(&mut self) -> Next {
-        let Some(run) = &mut self.run else {
-            return Next::Done(never_started(self.method));
-        };
-        let start = run.asked;
-        run.asked = (start + self.chunk).min(run.planned_items());
-        if start == run.asked {
-            return Next::Done(run.report());
-        }
-        Next::Work((start..run.asked).map(|at| run.work(at)).collect())
-    }
 }
 
 impl Detector for Support {
@@ -104,30 +91,25 @@ impl Detector for Support {
         }
         let windows = (0..layout.windows.len()).map(|place| Arc::clone(layout.window_text(&seen, place)));
         let is_asked = self.preset.is_some() && !layout.columns.is_empty();
-        self.run = Some(Run {
+        let run = Run {
             method: self.method,
             preset: self.preset,
             check: Arc::clone(check),
             windows: windows.collect(),
             features: is_asked.then(|| EvidenceFeatures::new(check, &layout)),
-            asked: 0,
-            answered: 0,
             open: Vec::new(),
             found: vec![None; layout.columns.len()],
             layout,
-        });
-        self.next()
+        };
+        self.rounds.start(run)
     }
 
     fn planned_items(&self) -> usize {
-        self.run.as_ref().map_or(0, Run::planned_items)
+        self.rounds.planned_items()
     }
 
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
-        if let Some(run) = &mut self.run {
-            run.take(outcomes);
-        }
-        self.next()
+        self.rounds.resume(outcomes)
     }
 }
 
@@ -135,33 +117,6 @@ impl Run {
     /// Pairs for one claim. A learned detector is asked what its authors ask it: windows alone.
     fn height(&self) -> usize {
         self.windows.len() + if self.preset.is_some() { 0 } else { self.layout.rows.len() }
-    }
-
-    fn planned_items(&self) -> usize {
-        self.layout.columns.len() * self.height()
-    }
-
-    fn work(&self, at: usize) -> Work {
-        let (column, place) = (at / self.height(), at % self.height());
-        let evidence = match self.windows.get(place) {
-            Some(window) => window,
-            None => self.layout.row_text(&self.check, place - self.windows.len()),
-        };
-        let claim = self.layout.column_text(&self.check, column);
-        let head = self.preset.map_or(Head::Support, Head::Learned);
-        Work::Pair { premise: Arc::clone(evidence), hypothesis: Arc::clone(claim), head }
-    }
-
-    fn take(&mut self, outcomes: &[Outcome<Score>]) {
-        let (first, height) = (self.answered, self.height());
-        for (at, place) in (first..self.asked).enumerate() {
-            self.open.push(read_support(outcomes.get(at)));
-            if (place + 1) % height == 0 {
-                let answers = std::mem::take(&mut self.open);
-                self.found[place / height] = Some(self.finding(place / height, &answers));
-            }
-        }
-        self.answered = self.asked;
     }
 
     fn finding(&self, column: usize, answers: &[Result<f32, Reason>]) -> Outcome<ClaimFinding> {
@@ -204,6 +159,32 @@ impl Run {
         let (Some(best), Some(features)) = (best, &self.features) else { return Vec::new() };
         evidence_in_window(&self.check, &self.layout, features, column, (best, windows[best]))
     }
+}
+
+impl Numbered for Run {
+    fn count(&self) -> usize {
+        self.layout.columns.len() * self.height()
+    }
+
+    fn work(&self, number: usize) -> Work {
+        let (column, place) = (number / self.height(), number % self.height());
+        let evidence = match self.windows.get(place) {
+            Some(window) => window,
+            None => self.layout.row_text(&self.check, place - self.windows.len()),
+        };
+        let claim = self.layout.column_text(&self.check, column);
+        let head = self.preset.map_or(Head::Support, Head::Learned);
+        Work::Pair { premise: Arc::clone(evidence), hypothesis: Arc::clone(claim), head }
+    }
+
+    fn take(&mut self, number: usize, outcome: Option<&Outcome<Score>>) {
+        let height = self.height();
+        self.open.push(read_support(outcome));
+        if (number + 1).is_multiple_of(height) {
+            let answers = std::mem::take(&mut self.open);
+            self.found[number / height] = Some(self.finding(number / height, &answers));
+        }
+    }
 
     fn report(&mut self) -> Report {
         let claims = self.layout.outcomes(std::mem::take(&mut self.found));
@@ -220,7 +201,7 @@ impl Run {
             extra: BTreeMap::new(),
             matrix: None,
             notes: Vec::new(),
-            work_items: self.asked,
+            work_items: 0,
         }
     }
 }

@@ -17,7 +17,8 @@ use crate::answers::read_tokens;
 use crate::features::EvidenceFeatures;
 use crate::layout::Layout;
 use crate::learned::{evidence_in_window, facts_of, not_loaded, windowed};
-use crate::tally::{never_started, response_number, weakest_support};
+use crate::rounds::{Numbered, Rounds};
+use crate::tally::{response_number, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
 use groundline_types::{
     ClaimFinding, Code, Head, LearnedFacts, ModelFacts, Outcome, Polarity, PreparedCheck, Preset,
@@ -33,8 +34,7 @@ use std::sync::Arc;
 pub(crate) struct TokenClassifier {
     method: &'static str,
     preset: Preset,
-    chunk: usize,
-    run: Option<Run>,
+    rounds: Rounds<Run>,
 }
 
 /// Run by run of the response: all windows.
@@ -48,8 +48,6 @@ struct Run {
     /// The prompt around each of the layout's windows.
     contexts: Vec<Arc<str>>,
     texts: Vec<TextRun>,
-    asked: usize,
-    answered: usize,
     /// The answers about the run of the response that is open.
     open: Vec<Result<Arc<[TokenScore]>, Reason>>,
     found: Vec<Option<Outcome<ClaimFinding>>>,
@@ -58,17 +56,7 @@ struct Run {
 
 impl TokenClassifier {
     pub(crate) fn new(method: &'static str, preset: Preset, options: &DetectorOptions) -> Self {
-        Self { method, preset, chunk: options.pairs_per_round.max(1), run: None }
-    }
-
-    fn next(&mut self) -> Next {
-        let Some(run) = &mut self.run else { return Next::Done(never_started(self.method)) };
-        let start = run.asked;
-        run.asked = (start + self.chunk).min(run.planned_items());
-        if start == run.asked {
-            return Next::Done(run.report());
-        }
-        Next::Work((start..run.asked).map(|at| run.work(at)).collect())
+        Self { method, preset, rounds: Rounds::new(method, options) }
     }
 }
 
@@ -79,26 +67,23 @@ impl Detector for TokenClassifier {
 
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
         let learned = facts.learned.iter().find(|learned| learned.preset == self.preset);
-        self.run = Some(match learned {
+        let run = match learned {
             Some(learned) => Run::new(self, check, facts, learned),
             None => {
                 let mut layout = Layout::new(check, facts);
                 layout.fail_columns(&not_loaded(self.preset));
                 Run::over(self, check, layout)
             }
-        });
-        self.next()
+        };
+        self.rounds.start(run)
     }
 
     fn planned_items(&self) -> usize {
-        self.run.as_ref().map_or(0, Run::planned_items)
+        self.rounds.planned_items()
     }
 
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
-        if let Some(run) = &mut self.run {
-            run.take(outcomes);
-        }
-        self.next()
+        self.rounds.resume(outcomes)
     }
 }
 
@@ -112,8 +97,6 @@ impl Run {
             features: None,
             contexts: Vec::new(),
             texts: Vec::new(),
-            asked: 0,
-            answered: 0,
             open: Vec::new(),
             found: vec![None; layout.columns.len()],
             notes: Vec::new(),
@@ -143,31 +126,6 @@ impl Run {
         let found = layout.columns.iter().map(|claim| refusal(claim).map(Outcome::Failed)).collect();
         let notes = note.into_iter().collect();
         Self { features, contexts, texts, found, notes, ..Self::over(of, check, layout) }
-    }
-
-    fn planned_items(&self) -> usize {
-        self.texts.len() * self.contexts.len()
-    }
-
-    fn work(&self, at: usize) -> Work {
-        let (text, context) = (at / self.contexts.len(), at % self.contexts.len());
-        Work::Tokens {
-            context: Arc::clone(&self.contexts[context]),
-            text: Arc::clone(&self.texts[text].text),
-            head: Head::Learned(self.preset),
-        }
-    }
-
-    fn take(&mut self, outcomes: &[Outcome<Score>]) {
-        let (first, height) = (self.answered, self.contexts.len());
-        for (at, place) in (first..self.asked).enumerate() {
-            self.open.push(read_tokens(outcomes.get(at)).map(Arc::from));
-            if (place + 1) % height == 0 {
-                let answers = std::mem::take(&mut self.open);
-                self.settle(place / height, answers);
-            }
-        }
-        self.answered = self.asked;
     }
 
     /// The findings about the sentences of a run of the response, given the answers beside each window.
@@ -232,6 +190,30 @@ impl Run {
             ..ClaimFinding::default()
         })
     }
+}
+
+impl Numbered for Run {
+    fn count(&self) -> usize {
+        self.texts.len() * self.contexts.len()
+    }
+
+    fn work(&self, number: usize) -> Work {
+        let (text, context) = (number / self.contexts.len(), number % self.contexts.len());
+        Work::Tokens {
+            context: Arc::clone(&self.contexts[context]),
+            text: Arc::clone(&self.texts[text].text),
+            head: Head::Learned(self.preset),
+        }
+    }
+
+    fn take(&mut self, number: usize, outcome: Option<&Outcome<Score>>) {
+        let height = self.contexts.len();
+        self.open.push(read_tokens(outcome).map(Arc::from));
+        if (number + 1).is_multiple_of(height) {
+            let answers = std::mem::take(&mut self.open);
+            self.settle(number / height, answers);
+        }
+    }
 
     fn report(&mut self) -> Report {
         let claims = self.layout.outcomes(std::mem::take(&mut self.found));
@@ -243,7 +225,7 @@ impl Run {
             extra: BTreeMap::new(),
             matrix: None,
             notes: std::mem::take(&mut self.notes),
-            work_items: self.asked,
+            work_items: 0,
         }
     }
 }

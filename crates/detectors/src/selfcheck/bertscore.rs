@@ -17,7 +17,7 @@ use super::sampled::{Sampled, distinct, mean_score, notes, report, sentences};
 use super::subject::Subjects;
 use super::words::tokens;
 use crate::answers::read_similarity;
-use crate::tally::never_started;
+use crate::rounds::{Numbered, Rounds};
 use crate::{Detector, DetectorOptions, Next};
 use groundline_types::{ClaimFinding, Code, ModelFacts, Outcome, PreparedCheck, Reason, Report, Score, Work};
 use std::collections::{BTreeMap, HashMap};
@@ -30,8 +30,7 @@ const SHORT_TOKENS: usize = 3;
 /// Similarity of sentences and samples.
 #[derive(Debug)]
 pub(crate) struct SelfcheckBertscore {
-    chunk: usize,
-    run: Option<Run>,
+    rounds: Rounds<Run>,
 }
 
 /// Every different sentence of the samples meets every different sentence, one after the other.
@@ -43,9 +42,6 @@ struct Run {
     subjects: Subjects,
     sentences: Asked,
     texts: Vec<SampleSentence>,
-    /// Pairs asked and answered so far.
-    asked: usize,
-    answered: usize,
     /// For each sentence, its best F1 with each sample so far, or why there is none.
     best: Vec<Result<Vec<f64>, Reason>>,
 }
@@ -60,24 +56,7 @@ struct SampleSentence {
 
 impl SelfcheckBertscore {
     pub(crate) fn new(options: &DetectorOptions) -> Self {
-        Self { chunk: options.pairs_per_round.max(1), run: None }
-    }
-
-    fn next(&mut self) -> Next {
-        let Some(run) = &mut self.run else {
-            return Next::Done(never_started(METHOD));
-        };
-        let start = run.asked;
-        run.asked = (start + self.chunk).min(run.planned_items());
-        if start == run.asked {
-            return Next::Done(run.report());
-        }
-        let many = run.sentences.count();
-        let work = |at: usize| Work::Similarity {
-            candidate: Arc::clone(&run.texts[at / many].text),
-            reference: Arc::clone(run.sentences.text(at % many)),
-        };
-        Next::Work((start..run.asked).map(work).collect())
+        Self { rounds: Rounds::new(METHOD, options) }
     }
 }
 
@@ -87,19 +66,15 @@ impl Detector for SelfcheckBertscore {
     }
 
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next {
-        self.run = Some(Run::new(check, facts));
-        self.next()
+        self.rounds.start(Run::new(check, facts))
     }
 
     fn planned_items(&self) -> usize {
-        self.run.as_ref().map_or(0, Run::planned_items)
+        self.rounds.planned_items()
     }
 
     fn resume(&mut self, outcomes: &[Outcome<Score>]) -> Next {
-        if let Some(run) = &mut self.run {
-            run.take(outcomes);
-        }
-        self.next()
+        self.rounds.resume(outcomes)
     }
 }
 
@@ -122,41 +97,14 @@ impl Run {
             distinct,
             sentences,
             texts,
-            asked: 0,
-            answered: 0,
             check: Arc::clone(check),
         }
-    }
-
-    fn planned_items(&self) -> usize {
-        self.sentences.count() * self.texts.len()
-    }
-
-    fn take(&mut self, outcomes: &[Outcome<Score>]) {
-        for (at, number) in (self.answered..self.asked).enumerate() {
-            let (text, sentence) = (number / self.sentences.count(), number % self.sentences.count());
-            let slot = &mut self.best[sentence];
-            match (read_similarity(outcomes.get(at)), &mut *slot) {
-                (_, Err(_)) => {}
-                (Err(reason), Ok(_)) => *slot = Err(reason),
-                (Ok(similarity), Ok(best)) => {
-                    for sample in &self.texts[text].samples {
-                        best[*sample] = best[*sample].max(similarity.f1());
-                    }
-                }
-            }
-        }
-        self.answered = self.asked;
     }
 
     /// What is said of the sentence at a place.
     fn finding(&self, place: usize) -> Outcome<ClaimFinding> {
         let best = match &self.best[place] {
-            Ok(best) if self.answered == self.planned_items() => best,
-            Ok(_) => {
-                let message = "the method ended before this sentence was scored";
-                return Outcome::Failed(Reason::new(Code::INTERNAL, message));
-            }
+            Ok(best) => best,
             Err(reason) => return Outcome::Failed(reason.clone()),
         };
         let speaking = self.subjects.speaking(self.sentences.text(place));
@@ -168,8 +116,36 @@ impl Run {
         // A sentence is asked about where there are samples.
         Outcome::Scored(finding_of(&values).unwrap_or_default())
     }
+}
 
-    fn report(&self) -> Report {
+impl Numbered for Run {
+    fn count(&self) -> usize {
+        self.sentences.count() * self.texts.len()
+    }
+
+    fn work(&self, number: usize) -> Work {
+        let (text, sentence) = (number / self.sentences.count(), number % self.sentences.count());
+        Work::Similarity {
+            candidate: Arc::clone(&self.texts[text].text),
+            reference: Arc::clone(self.sentences.text(sentence)),
+        }
+    }
+
+    fn take(&mut self, number: usize, outcome: Option<&Outcome<Score>>) {
+        let (text, sentence) = (number / self.sentences.count(), number % self.sentences.count());
+        let slot = &mut self.best[sentence];
+        match (read_similarity(outcome), &mut *slot) {
+            (_, Err(_)) => {}
+            (Err(reason), Ok(_)) => *slot = Err(reason),
+            (Ok(similarity), Ok(best)) => {
+                for sample in &self.texts[text].samples {
+                    best[*sample] = best[*sample].max(similarity.f1());
+                }
+            }
+        }
+    }
+
+    fn report(&mut self) -> Report {
         let found: Vec<Outcome<ClaimFinding>> =
             (0..self.sentences.count()).map(|place| self.finding(place)).collect();
         let claims = self.sentences.claims(&found);
@@ -180,7 +156,7 @@ impl Run {
                            sentences count as somewhat alike; make one with `groundline models baseline`";
             notes.push((Code::NO_BASELINE, message.to_owned()));
         }
-        Report { work_items: self.asked, ..report(METHOD, claims, value, BTreeMap::new(), notes) }
+        report(METHOD, claims, value, BTreeMap::new(), notes)
     }
 }
 
