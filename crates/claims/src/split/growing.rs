@@ -49,10 +49,11 @@ pub fn settled_claims(text: &str, options: &SplitOptions) -> Vec<Claim> {
     let blocks = blocks(text);
     let Some(open_leaf) = blocks.last().map(|block| block.leaf) else { return Vec::new() };
     let may_define = text.contains("]:");
+    // A link in a line changes what the bold line before it is: its leaf waits as a whole.
+    let labelled_leaf = blocks.iter().find(|block| may_be_link(text, block)).map(|block| block.leaf);
     let (mut claims, mut in_references) = (Vec::new(), false);
     for block in &blocks {
-        let written = block.text.span(whole(block)).slice(text).unwrap_or_default();
-        if has_label(block) || may_chain(written) || (block.is_reread && block.leaf == open_leaf) {
+        if labelled_leaf == Some(block.leaf) || (block.is_reread && block.leaf == open_leaf) {
             break;
         }
         let mut found = pieces(block, in_references);
@@ -87,6 +88,11 @@ fn decided_lines(text: &str) -> &str {
 }
 
 /// Whether a later definition may turn a part of the block into a link.
+fn may_be_link(text: &str, block: &Block) -> bool {
+    has_label(block) || may_chain(block.text.span(whole(block)).slice(text).unwrap_or_default())
+}
+
+/// Whether a pair of square brackets stands in the block that is no citation mark.
 fn has_label(block: &Block) -> bool {
     if block.kind == BlockKind::Code {
         return false;

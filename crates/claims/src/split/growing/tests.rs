@@ -92,6 +92,7 @@ fn a_sign_at_the_end_may_close_nothing_after_all() {
     {
         every_prefix(text);
     }
+    every_prefix("A Aa? \n**Bold**\n[a]\n\n| a | b |\n|---|---|\n| c | d |\n\n[a]: b\n");
     every_prefix("# So [1][a](b)\nIt is so.\n\n[a]: b\n\nA a");
     assert_eq!(settled("It [1][2] is so.\n\nSo it"), ["It is so."], "citation marks stay marks");
     assert_eq!(settled("A *word. Then it is* so"), [""; 0], "a backtick may follow");
