@@ -164,14 +164,11 @@ fn trailing_relative<'a>(sentence: &str, words: &'a [Word]) -> (&'a [Word], Opti
     let clause = &words[at + 1..];
     let closed = clause.iter().any(|word| word.comma || is_relative(word));
     let names = words[..at].iter().rev().take_while(|word| word.capital && !word.hidden).count();
-    let inner_commas = words[at - names.min(at)..at - 1].iter().any(|word| word.comma);
-    if names == 0
-        || names == at
-        || closed
-        || inner_commas
-        || !verb_follows(words, at + 1)
-        || clause.iter().any(is_joint)
-    {
+    if names == 0 || names == at {
+        return none;
+    }
+    let inner_commas = words[at - names..at - 1].iter().any(|word| word.comma);
+    if closed || inner_commas || !verb_follows(words, at + 1) || clause.iter().any(is_joint) {
         return none;
     }
     // The name must be the object of a verb or preposition and not one of two: "Bob and Pierre Curie, who …".

@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 fn texts(sentence: &str) -> Vec<String> {
     facts(sentence).into_iter().map(|fact| fact.text).collect()
@@ -170,4 +171,43 @@ fn each_fact_is_a_sentence_with_its_place() {
 #[test]
 fn the_word_lists_are_in_order() {
     assert!(lexicon::SORTED.iter().all(|list| list.is_sorted()));
+}
+
+#[test]
+fn a_relative_clause_behind_a_common_noun_is_no_fact_of_its_own() {
+    check_whole(&[
+        "He met a friend, who left.",
+        "He met a friend, who taught physics.",
+        ", who left.",
+        "Who, who is.",
+    ]);
+}
+
+/// Sentences of the words that rules look for, in any order.
+fn ruled() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        3 => prop::sample::select(vec!["who", "which", "that", "whom", "whose", "where", "Who"]),
+        4 => prop::sample::select(vec!["and", "but", "or", "not", "also", "later", "then", "never"]),
+        4 => prop::sample::select(vec!["was", "is", "won", "taught", "moved", "became", "has", "born", "left", "discovered"]),
+        4 => prop::sample::select(vec!["the", "a", "an", "of", "in", "to", "with", "In", "The", "A"]),
+        4 => prop::sample::select(vec!["Marie", "Curie", "Paris", "She", "Nobel", "I", "1903", "U.S."]),
+        3 => prop::sample::select(vec!["friend", "physics", "city", "prizes", "é", "3.5", "(born", "1867)", "-"]),
+    ];
+    let sign = prop::sample::select(vec![" ", " ", " ", ", ", ", ", " , ", ",", "  ", ". "]);
+    proptest::collection::vec((word, sign), 0..16)
+        .prop_map(|pairs| pairs.into_iter().map(|(word, sign)| format!("{word}{sign}")).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn words_of_the_rules_in_any_order_give_facts_that_slice_the_sentence(sentence in ruled(), opening in "(, |,|)") {
+        let sentence = format!("{opening}{sentence}");
+        let found = facts(&sentence);
+        prop_assert!(!found.is_empty());
+        for fact in found {
+            prop_assert!(sentence.get(fact.range.clone()).is_some(), "{:?} of {sentence:?}", fact.range);
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! What holds for every text.
 
 use super::{SplitOptions, split_response, split_source};
+use crate::values::find_values;
+use crate::{find_hedge, find_names};
 use groundline_types::Span;
 use proptest::prelude::*;
 
@@ -105,6 +107,78 @@ proptest! {
                 prop_assert!(claim.span.contains(fact.span) && fact.span.slice(&text).is_some());
                 prop_assert!(fact.text.chars().any(char::is_alphanumeric));
             }
+        }
+    }
+}
+
+/// Texts of the words that numbers, dates, names and hedges are read from, in any order.
+fn worded() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        prop::sample::select(vec![
+            "three", "point", "half", "million", "hundred", "twenty", "first", "dozen", "a", "and", "minus"
+        ]),
+        prop::sample::select(vec![
+            "1903",
+            "12",
+            "3.4",
+            "1,000",
+            "0",
+            "12th",
+            "1903-05-12",
+            "5/6",
+            "99999999999999999999",
+            "1e9"
+        ]),
+        prop::sample::select(vec![
+            "%", "per cent", "$", "€", "USD", "km", "kg", "°C", "years", "BC", "AD", "p.m.", "o'clock",
+            "noon"
+        ]),
+        prop::sample::select(vec![
+            "May", "Sept.", "Monday", "mid", "late", "early", "about", "between", "to", "from", "over",
+            "nearly"
+        ]),
+        prop::sample::select(vec![
+            "it is",
+            "thought",
+            "said",
+            "disputed",
+            "reportedly",
+            "probably",
+            "may",
+            "who",
+            "No.",
+            "Dr.",
+            "U.S."
+        ]),
+        prop::sample::select(vec![
+            "Curie", "Marie", "de", "van", "O’Neil", "Łódź", "ǅ", "ß", "İ", "巴黎", "é", "\u{301}", "🎉"
+        ]),
+    ];
+    let sign = prop::sample::select(vec![
+        " ", " ", " ", ", ", "-", "–", "/", ".", ". ", ":", "'", "\n", "(", ")", "\u{a0}", "",
+    ]);
+    proptest::collection::vec((number, sign), 0..20)
+        .prop_map(|pairs| pairs.into_iter().map(|(word, sign)| format!("{word}{sign}")).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn words_of_numbers_names_and_hedges_in_any_order_are_read(text in worded()) {
+        for claim in split_response(&text, &SplitOptions { facts: true }) {
+            prop_assert!(claim.span.slice(&text).is_some());
+        }
+        for sentence in split_source(&text) {
+            prop_assert!(sentence.span.slice(&text).is_some());
+            // Whatever it says of it, it says it.
+            let _ = find_hedge(&sentence.text);
+        }
+        for value in find_values(&text) {
+            prop_assert!(value.span.slice(&text).is_some());
+        }
+        for name in find_names(&text) {
+            prop_assert!(name.span.slice(&text).is_some());
         }
     }
 }
