@@ -31,6 +31,8 @@ mod markdown;
 mod names;
 mod sentences;
 mod split;
+#[cfg(test)]
+mod testing;
 pub mod values;
 
 pub use hedge::{Hedge, HedgeKind, find_hedge};

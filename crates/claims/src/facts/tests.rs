@@ -199,7 +199,7 @@ fn ruled() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::cases(4000))]
 
     #[test]
     fn words_of_the_rules_in_any_order_give_facts_that_slice_the_sentence(sentence in ruled(), opening in "(, |,|)") {

@@ -23,6 +23,7 @@ use crate::markdown::marks::may_chain;
 use crate::sentences::BRACKET_REACH_BYTES;
 use groundline_types::Claim;
 use std::ops::Range;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Signs of a paragraph's clean text that a later sign may pair with, which takes them out of the text.
 const PAIRING: &[char] = &['*', '_', '~', '`', '[', '<', '|'];
@@ -141,7 +142,8 @@ fn settled_in(block: &Block, sentences: &[Range<usize>]) -> usize {
 /// The end of the first word with a letter behind `from`, with the sign that ends the word.
 fn whole_word(text: &str, from: usize) -> Option<usize> {
     let rest = &text[from..];
-    let letter = rest.find(char::is_alphabetic)?;
+    // A mark on another sign is alphabetic too, and no letter to the rules of where sentences end.
+    let (letter, _) = rest.grapheme_indices(true).find(|(_, sign)| sign.starts_with(char::is_alphabetic))?;
     let (length, end) =
         rest[letter..].char_indices().find(|(_, c)| !c.is_alphanumeric() && !matches!(c, '\'' | '’'))?;
     Some(from + letter + length + end.len_utf8())

@@ -43,6 +43,7 @@ fn a_sentence_of_prose_is_settled_with_the_next_word() {
     assert_eq!(settled("Paris is big. It is"), ["Paris is big."]);
     assert_eq!(settled("Paris is big. It is old. And "), ["Paris is big."]);
     assert_eq!(settled("巴黎很大。它很古老。"), ["巴黎很大。"]);
+    every_prefix(".\u{f99}#\u{b4b}:aa");
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn written() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::cases(2000))]
 
     #[test]
     fn no_continuation_changes_what_is_settled(

@@ -62,7 +62,7 @@ fn markdown() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::cases(1000))]
 
     #[test]
     fn spans_of_any_text_slice_it_in_order(text in any::<String>()) {
@@ -162,7 +162,7 @@ fn worded() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::cases(3000))]
 
     #[test]
     fn words_of_numbers_names_and_hedges_in_any_order_are_read(text in worded()) {
