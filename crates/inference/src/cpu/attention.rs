@@ -7,6 +7,10 @@
 //! 2. `q . k` and `k . PQ` in one pass, since both multiply the same `k`: `k * (q + PQ)`;
 //!    plus a bias by head and distance, where there is one (T5; also how a local layer hides far keys);
 //! 3. softmax over the strip; 4. the product with V, divided by the softmax's sum at the end.
+//!
+//! [`pairs`] does the same with bf16 products.
+
+pub(super) mod pairs;
 
 use super::math;
 use super::simd::{LANES, Simd};

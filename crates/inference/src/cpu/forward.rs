@@ -249,7 +249,8 @@ impl Pass<'_> {
     }
 
     fn attend(&mut self, layer: &Layer, selects: bool, query_rows: usize) {
-        let Model { config, kernels, widths, tables, rotations, .. } = self.model;
+        let Model { config, kernels, widths, tables, rotations, attention, .. } = self.model;
+        let attention = *attention;
         let Arena { sequences, q, k, v, context, scratch, .. } = &mut *self.arena;
         let tables = tables.as_ref().zip(layer.tables);
         let rotation = layer.rotation.map(|place| &rotations[place]);
@@ -264,7 +265,9 @@ impl Pass<'_> {
                 let mut k = RowsMut::new(k.as_mut_slice(), widths.inner, self.tokens);
                 rotation.apply(k.part(start, length), config.heads, widths.head);
             }
+            let room = kernels.attention_scratch(attention, (queries, length), widths.head);
             kernels.attention(AttentionCall {
+                format: attention,
                 heads: config.heads,
                 head_width: widths.head,
                 q: rows(q, widths.inner, query_rows).part(query_start, queries),
@@ -273,7 +276,7 @@ impl Pass<'_> {
                 out: context.part(query_start, queries),
                 tables: tables.map_or(HeadTables::NONE, |(tables, place)| tables.for_length(place, length)),
                 reach: layer.reach,
-                scratch: scratch.scratch(kernels.attention_scratch(length, widths.head)),
+                scratch: scratch.scratch(room),
             });
             self.watch.lap(Phase::Attention);
         }

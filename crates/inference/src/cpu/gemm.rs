@@ -58,13 +58,13 @@ macro_rules! products {
 }
 products!(Single, false, fma; Pairs, false, dot2; Quads, true, dot4;);
 
-/// How sums of [`Quads`] become results: `(sum - zero[row] * sums[column]) * scale[row] * scales[column]`, since
-/// `x = (byte - zero) * scale` for activations and `w = byte * scale` for weights.
+/// How sums of [`Quads`] become results. Since `x = (byte - zero) * scale` for activations and `w = byte * scale` for weights, the
+/// product is `sum * scale[row] * scale[column] - zero[row] * scale[row] * sum[column] * scale[column]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rescale {
-    /// For each row of A, its zero and its scale.
+    /// For each row of A, minus its zero times its scale, and its scale.
     pub rows: *const [f32; 2],
-    /// For each column the sum of its bytes; zeros up to the end of the last panel.
+    /// For each column the sum of its bytes times its scale; zeros up to the end of the last panel.
     pub column_sums: *const f32,
     /// Likewise its scale.
     pub column_scales: *const f32,
@@ -207,12 +207,7 @@ unsafe fn run_panel<S: Simd, P: Product<S>, const R: usize, const NV: usize>(
             fetch_ends::<S, NV>(tile, epilogue);
             run_tile::<S, P, R, NV>(tile);
             if slab.ends {
-                if P::SCALED
-                    && let Some(rescale) = args.rescale
-                {
-                    scale::<S, NV>(tile, rescale, row + done, column);
-                }
-                finish::<S, NV>(tile, args.bias.add(column), epilogue);
+                finish::<S, P, NV>(tile, args, (row + done, column), epilogue);
             }
             done += rows;
         }
@@ -312,24 +307,6 @@ unsafe fn step<S: Simd, P: Product<S>, const R: usize, const NV: usize>(
     }
 }
 
-/// Turns the whole numbers of a tile whose first is at (`row`, `column`) into results.
-#[inline(always)]
-unsafe fn scale<S: Simd, const NV: usize>(t: Slab, rescale: Rescale, row: usize, column: usize) {
-    // SAFETY: as promised to `gemm`.
-    unsafe {
-        for r in 0..t.rows {
-            let [zero, scale] = *rescale.rows.add(row + r);
-            let (zero, scale) = (S::splat(-zero), S::splat(scale));
-            for v in 0..NV {
-                let (p, at) = (t.c.add(r * t.c_stride + v * LANES), column + v * LANES);
-                let whole = S::from_whole(S::load(p));
-                let sum = S::fma(zero, S::load(rescale.column_sums.add(at)), whole);
-                S::store(p, S::mul(sum, S::mul(scale, S::load(rescale.column_scales.add(at)))));
-            }
-        }
-    }
-}
-
 /// The epilogue for the tile whose first number is at (`row`, `column`).
 #[inline(always)]
 fn shifted(epilogue: Epilogue, row: usize, column: usize) -> Epilogue {
@@ -342,17 +319,38 @@ fn shifted(epilogue: Epilogue, row: usize, column: usize) -> Epilogue {
     }
 }
 
-/// Bias and epilogue over a tile that was just stored and is still in the first-level cache.
+/// Scales, bias and epilogue over a tile that was just stored and is still in the first-level cache; its first number is at
+/// (`row`, `column`).
 #[inline(always)]
-unsafe fn finish<S: Simd, const NV: usize>(t: Slab, bias: *const f32, epilogue: Epilogue) {
+unsafe fn finish<S: Simd, P: Product<S>, const NV: usize>(
+    t: Slab,
+    args: &GemmArgs,
+    (row, column): (usize, usize),
+    epilogue: Epilogue,
+) {
     /// Runs `$value` with `$sum` and the tile's row and first lane for every vector of the tile.
     macro_rules! each {
         (|$sum:ident, $row:pat_param, $lane:pat_param| $value:expr) => {
-            for r in 0..t.rows {
-                for v in 0..NV {
-                    let p = t.c.add(r * t.c_stride + v * LANES);
-                    let $sum = S::add(S::load(p), S::load(bias.add(v * LANES)));
-                    let ($row, $lane) = (r, v * LANES);
+            for v in 0..NV {
+                let (lane, at) = (v * LANES, column + v * LANES);
+                let bias = S::load(args.bias.add(at));
+                let (column_sum, column_scale) = match args.rescale {
+                    Some(rescale) if P::SCALED => {
+                        (S::load(rescale.column_sums.add(at)), S::load(rescale.column_scales.add(at)))
+                    }
+                    _ => (bias, bias),
+                };
+                for r in 0..t.rows {
+                    let p = t.c.add(r * t.c_stride + lane);
+                    let $sum = match args.rescale {
+                        Some(rescale) if P::SCALED => {
+                            let [shift, scale] = *rescale.rows.add(row + r);
+                            let offset = S::fma(S::splat(shift), column_sum, bias);
+                            S::fma(S::from_whole(S::load(p)), S::mul(S::splat(scale), column_scale), offset)
+                        }
+                        _ => S::add(S::load(p), bias),
+                    };
+                    let ($row, $lane) = (r, lane);
                     S::store(p, $value);
                 }
             }

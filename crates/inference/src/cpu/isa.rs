@@ -44,6 +44,7 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512Bf16 => {
                 Isa::Avx512.is_available()
+                    && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512bf16")
                     && is_x86_feature_detected!("avx512vnni")
             }

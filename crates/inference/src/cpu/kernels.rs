@@ -1,15 +1,19 @@
 //! The kernels of each instruction set behind plain function pointers, and safe calls to them.
 
+mod attend;
 mod products;
 
+pub(super) use attend::AttentionCall;
+
 use super::attention::AttentionArgs;
-use super::buffer::{Rows, RowsMut};
+use super::attention::pairs::PairsArgs;
+use super::buffer::RowsMut;
 use super::gemm::GemmArgs;
 use super::isa::Isa;
 use super::math::NormArgs;
 use super::narrow::NarrowArgs;
+use super::pack::Format;
 use super::simd::LANES;
-use super::tables::HeadTables;
 use crate::encoder::NormKind;
 
 /// The kernels of one instruction set.
@@ -29,10 +33,13 @@ pub(super) struct Kernels {
     to_pairs: unsafe fn(&NarrowArgs),
     to_bytes: unsafe fn(&NarrowArgs),
     attention: unsafe fn(&AttentionArgs),
+    attention_pairs: unsafe fn(&PairsArgs),
     layer_norm: unsafe fn(&NormArgs),
     peak: unsafe fn(usize) -> f32,
-    /// Floating-point operations of one round of `peak`.
-    peak_flop: usize,
+    peak_pairs: unsafe fn(usize) -> f32,
+    peak_quads: unsafe fn(usize) -> f32,
+    /// Products of units in one round of a peak.
+    peak_units: usize,
 }
 
 /// Compiles every kernel for one instruction set. Tiles are chosen so that accumulators, weights and one broadcast number
@@ -71,15 +78,30 @@ macro_rules! entries {
                 unsafe { super::attention::attention::<$simd, $strip_rows, $strip_vectors>(args) }
             }
             $(#[$feature])*
+            unsafe fn attention_pairs(args: &PairsArgs) {
+                // SAFETY: the caller promises what `PairsArgs` says; the instruction set is on in this function.
+                unsafe { super::attention::pairs::attention::<$simd, $strip_rows, $vectors>(args) }
+            }
+            $(#[$feature])*
             unsafe fn layer_norm(args: &NormArgs) {
                 // SAFETY: the caller promises what `NormArgs` says; the instruction set is on in this function.
                 unsafe { super::math::layer_norm::<$simd>(args) }
             }
-            $(#[$feature])*
-            unsafe fn peak(rounds: usize) -> f32 {
-                // SAFETY: the instruction set is on in this function.
-                unsafe { super::bench::multiply_adds::<$simd, { $rows * $vectors }>(rounds) }
+            /// Products from registers alone, in one format.
+            macro_rules! peak {
+                ($name:ident, $product:ident) => {
+                    $(#[$feature])*
+                    unsafe fn $name(rounds: usize) -> f32 {
+                        // SAFETY: the instruction set is on in this function.
+                        unsafe {
+                            super::bench::products::<$simd, super::gemm::$product, { $rows * $vectors }>(rounds)
+                        }
+                    }
+                };
             }
+            peak!(peak, Single);
+            peak!(peak_pairs, Pairs);
+            peak!(peak_quads, Quads);
             Kernels {
                 isa: $isa,
                 panel_vectors: $vectors,
@@ -91,9 +113,12 @@ macro_rules! entries {
                 to_pairs,
                 to_bytes,
                 attention,
+                attention_pairs,
                 layer_norm,
                 peak,
-                peak_flop: $rows * $vectors * LANES * 2,
+                peak_pairs,
+                peak_quads,
+                peak_units: $rows * $vectors * LANES,
             }
         };
     };
@@ -116,7 +141,7 @@ entries!(
 
 #[cfg(target_arch = "x86_64")]
 entries!(
-    #[target_feature(enable = "avx512f,avx512bf16,avx512vnni,avx2,fma")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16,avx512vnni,avx2,fma")]
     AVX512_BF16 = Isa::Avx512Bf16, super::x86::Avx512Bf16, tile 8 x 3, strip 8 x 2, depth 1024
 );
 
@@ -129,29 +154,6 @@ pub(super) struct NormCall<'a> {
     pub offset: &'a [f32],
     pub eps: f32,
     pub kind: NormKind,
-}
-
-/// One sequence's part of the queries, keys and values, and the room that attention needs.
-#[derive(Debug)]
-pub(super) struct AttentionCall<'a> {
-    pub heads: usize,
-    pub head_width: usize,
-    /// Query rows, from token 0 on.
-    pub q: Rows<'a>,
-    pub k: Rows<'a>,
-    pub v: Rows<'a>,
-    /// As many rows as `q`.
-    pub out: RowsMut<'a>,
-    pub tables: HeadTables<'a>,
-    /// Keys farther from a query than so many tokens are not looked at.
-    pub reach: usize,
-    /// At least [`Kernels::attention_scratch`] numbers.
-    pub scratch: &'a mut [f32],
-}
-
-/// Numbers from row to row of attention's scratch matrices.
-fn pitch(length: usize) -> usize {
-    length.next_multiple_of(LANES) + LANES
 }
 
 impl Kernels {
@@ -192,65 +194,16 @@ impl Kernels {
         unsafe { (self.layer_norm)(&args) }
     }
 
-    /// Numbers of scratch that attention needs for a sequence of `length` tokens.
-    pub(super) fn attention_scratch(&self, length: usize, head_width: usize) -> usize {
-        (2 * head_width + 2 * self.strip_rows) * pitch(length) + self.strip_rows * head_width
-    }
-
-    /// Self-attention of one sequence.
-    pub(super) fn attention(&self, call: AttentionCall<'_>) {
-        let AttentionCall { heads, head_width, q, k, v, out, tables, reach, scratch } = call;
-        let (length, stride, pitch) = (k.count, k.stride, pitch(k.count));
-        assert!(length > 0 && v.count == length, "a key and a value for each token");
-        let has_positions = tables.is_some() || reach < length;
-        assert!(!has_positions || q.count <= length, "queries are tokens of the sequence");
-        assert!(q.count == out.count && [q.stride, v.stride, out.stride] == [stride; 3], "rows alike");
-        assert!(head_width.is_multiple_of(LANES) && heads * head_width <= stride, "heads fit in a row");
-        for data in [q.data.len() / stride, out.data.len() / stride] {
-            assert!(q.count <= data, "query rows in their buffer");
-        }
-        assert!(length <= k.data.len() / stride && length <= v.data.len() / stride, "rows in their buffer");
-        assert!(self.attention_scratch(length, head_width) <= scratch.len(), "enough scratch");
-        tables.assert_fits(length, heads, head_width);
-        let (keys, rest) = scratch.split_at_mut(head_width * pitch);
-        let (values, rest) = rest.split_at_mut(head_width * pitch);
-        let (band, rest) = rest.split_at_mut(self.strip_rows * pitch);
-        let (scores, strip_queries) = rest.split_at_mut(self.strip_rows * pitch);
-        let table = |table: Option<&[f32]>| table.map_or(std::ptr::null(), <[f32]>::as_ptr);
-        let args = AttentionArgs {
-            length,
-            queries: q.count,
-            heads,
-            head_width,
-            q: q.data.as_ptr(),
-            k: k.data.as_ptr(),
-            v: v.data.as_ptr(),
-            out: out.data.as_mut_ptr(),
-            stride,
-            pk: table(tables.pk),
-            pq: table(tables.pq),
-            bias: table(tables.bias),
-            bias_step: tables.bias_step,
-            reach,
-            table_width: tables.width,
-            table_origin: tables.origin,
-            strip_queries: strip_queries.as_mut_ptr(),
-            keys: keys.as_mut_ptr(),
-            values: values.as_mut_ptr(),
-            band: band.as_mut_ptr(),
-            scores: scores.as_mut_ptr(),
-            pitch,
+    /// `rounds` times one product of a format on as many vectors as the matrix tile has, from registers alone; returns how
+    /// many operations that was, two for each pair of numbers.
+    pub(super) fn run_peak(&self, format: Format, rounds: usize) -> f64 {
+        let peak = match format {
+            Format::Single => self.peak,
+            Format::Pairs => self.peak_pairs,
+            Format::Quads => self.peak_quads,
         };
-        // SAFETY: the asserts above; without positions the number of queries is free; a strip reads at most 16 columns before and after the distances of a sequence, which
-        // `assert_fits` checked; the instruction set is available (`Kernels::of`).
-        unsafe { (self.attention)(&args) }
-    }
-
-    /// `rounds` times one multiply-add on as many vectors as the matrix tile has, from registers alone; returns how many
-    /// floating-point operations that was.
-    pub(super) fn run_peak(&self, rounds: usize) -> f64 {
         // SAFETY: the instruction set is available (`Kernels::of`).
-        std::hint::black_box(unsafe { (self.peak)(rounds) });
-        (rounds * self.peak_flop) as f64
+        std::hint::black_box(unsafe { peak(rounds) });
+        (rounds * self.peak_units * format.of_unit() * 2) as f64
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Model {
     pub kernels: &'static Kernels,
     pub precision: Precision,
     pub widths: Widths,
+    /// What attention's products are computed in.
+    pub attention: Format,
     pub embedding: Embedding,
     pub layers: Vec<Layer>,
     pub conv: Option<Conv>,
@@ -164,24 +166,21 @@ impl Model {
         let (widths, rotations) = (packer.widths, packer.rotations());
         let shared = packer.shared_tables(weights)?;
         let (layers, of_layers) = packer.all_layers(weights, rel, threads)?;
-        let tables = match &config.distances {
-            Distances::None => None,
-            distances @ Distances::Disentangled(_) => {
-                Some(RelativeTables::new(distances, widths.inner, 1, of_layers))
-            }
-            distances @ Distances::Bias { .. } => {
-                Some(RelativeTables::new(distances, widths.inner, config.heads, shared))
-            }
-            distances @ Distances::Local { .. } => {
-                Some(RelativeTables::new(distances, widths.inner, 1, shared))
-            }
+        let attention = precision.attention(widths.head);
+        let (bias_rows, of_layers) = match &config.distances {
+            Distances::Bias { .. } => (config.heads, shared),
+            Distances::Local { .. } => (1, shared),
+            Distances::None | Distances::Disentangled(_) => (1, of_layers),
         };
+        let tables = (config.distances != Distances::None)
+            .then(|| RelativeTables::new(&config.distances, attention, (widths.inner, bias_rows), of_layers));
         let config = config.clone();
         Ok(Self {
             config,
             kernels,
             precision,
             widths,
+            attention,
             embedding,
             layers,
             conv,

@@ -17,7 +17,7 @@ pub(super) struct NarrowArgs {
     pub to: *mut f32,
     /// Units from one row of the result to the next: `width` in units, rounded up to whole vectors.
     pub to_stride: usize,
-    /// For each row its zero and scale, where they are bytes.
+    /// For each row minus its zero times its scale, and its scale, where they are bytes.
     pub scales: *mut [f32; 2],
 }
 
@@ -72,7 +72,8 @@ pub(super) unsafe fn to_bytes<S: Simd>(args: &NarrowArgs) {
             let (scale, inverse) = if range > 0.0 { (range / TOP, TOP / range) } else { (1.0, 0.0) };
             // A zero that is a whole number keeps 0 exact.
             let zero = (-low * inverse).round_ties_even();
-            *args.scales.add(row) = [zero, scale + S::sum(check)];
+            let scale = scale + S::sum(check);
+            *args.scales.add(row) = [-zero * scale, scale];
             let (inverse, zero) = (S::splat(inverse), S::splat(zero));
             for k in (0..args.width).step_by(LANES) {
                 S::store_bytes(to.add(k), S::fma(S::load(at(k)), inverse, zero));

@@ -35,7 +35,7 @@ const TOP: f32 = 127.0;
 pub(super) struct Packed {
     panels: Buffer,
     bias: Buffer,
-    /// Of bytes: for each column their sum, and the scale that makes them weights.
+    /// Of bytes: for each column the scale that makes them weights, and their sum times it.
     column_sums: Buffer,
     column_scales: Buffer,
     format: Format,
@@ -103,7 +103,7 @@ impl Packed {
             weights.iter().fold(0.0_f32, |largest, w| if w.abs() <= largest { largest } else { w.abs() });
         let scale = if largest == 0.0 { 1.0 } else { largest / TOP };
         let sum: i32 = weights.iter().map(|&weight| i32::from(byte(weight, scale))).sum();
-        self.column_sums.as_mut_slice()[column] = sum as f32;
+        self.column_sums.as_mut_slice()[column] = sum as f32 * scale;
         self.column_scales.as_mut_slice()[column] = scale;
         scale
     }
@@ -148,7 +148,7 @@ impl Packed {
         self.bias.as_slice()
     }
 
-    /// Of bytes: each column's sum, and its scale.
+    /// Of bytes: each column's sum times its scale, and its scale.
     pub(super) fn column_scales(&self) -> (&[f32], &[f32]) {
         (self.column_sums.as_slice(), self.column_scales.as_slice())
     }

@@ -1,12 +1,14 @@
 //! How exactly the layers of a model are computed.
 
 use super::pack::Format;
+use super::simd::LANES;
 use std::str::FromStr;
 
-/// How exactly the linear layers of an encoder are computed, exact ones first, and the fastest last.
+/// How exactly the products of an encoder are computed, exact ones first, and the fastest last.
 ///
-/// Embeddings, norms, softmax, the residual stream, position tables and heads are in single precision in all of them. Shorter
-/// formats round what goes into a product; sums are in single precision (bf16) or exact (int8).
+/// Embeddings, norms, softmax, the residual stream and heads are in single precision in all of them. Shorter formats round what
+/// goes into a product; sums are in single precision (bf16) or exact (int8). With all but [`Precision::F32`] attention's products
+/// are in bf16, where heads are a multiple of 32 wide.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -62,6 +64,16 @@ impl Precision {
         self > Self::Bf16
     }
 
+    /// What attention's products are in, for heads of this many numbers: bf16 pairs where they fill vectors. Bytes would not do:
+    /// softmax's weights span too many orders of magnitude.
+    pub(super) fn attention(self, head_width: usize) -> Format {
+        if self == Self::F32 || !head_width.is_multiple_of(2 * LANES) {
+            Format::Single
+        } else {
+            Format::Pairs
+        }
+    }
+
     pub(super) fn format(self, part: Part) -> Format {
         match (self, part) {
             (Self::F32, _) => Format::Single,
@@ -102,6 +114,15 @@ mod tests {
         assert_eq!(formats(Precision::Int8Projections), [Format::Quads, Format::Pairs, Format::Pairs]);
         assert_eq!(formats(Precision::Int8BeforeOutput), [Format::Quads, Format::Quads, Format::Pairs]);
         assert_eq!(formats(Precision::Int8), [Format::Quads; 3]);
+    }
+
+    #[test]
+    fn attention_is_in_pairs_where_heads_fill_vectors_of_them() {
+        for precision in Precision::ALL {
+            assert_eq!(precision.attention(48), Format::Single);
+            let format = if precision == Precision::F32 { Format::Single } else { Format::Pairs };
+            assert_eq!([32, 64].map(|width| precision.attention(width)), [format; 2]);
+        }
     }
 
     #[test]

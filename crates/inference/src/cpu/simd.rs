@@ -23,6 +23,19 @@ pub(super) trait Simd: Copy {
     unsafe fn store(p: *mut f32, v: Self::V);
     /// Writes the 8 x 8 numbers from `from` on, rows `stride` apart, to `to`, transposed, rows `pitch` apart.
     unsafe fn transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize);
+    /// The same with 16 x 16 numbers.
+    #[inline(always)]
+    unsafe fn transpose16(from: *const f32, stride: usize, to: *mut f32, pitch: usize) {
+        for row in [0, 8] {
+            for column in [0, 8] {
+                // SAFETY: the caller promises both blocks.
+                unsafe {
+                    let (from, to) = (from.add(row * stride + column), to.add(column * pitch + row));
+                    Self::transpose8(from, stride, to, pitch);
+                }
+            }
+        }
+    }
     /// Asks for the cache line at `p` to be brought near; `p` may point anywhere.
     unsafe fn prefetch(p: *const f32);
     /// `a + b`.
@@ -58,6 +71,8 @@ pub(super) trait Simd: Copy {
     unsafe fn from_whole(bits: Self::V) -> Self::V;
     /// 32 numbers from `p` on as bf16, rounded to nearest even, in their order: the bits of 16 pairs.
     unsafe fn to_pairs(p: *const f32) -> Self::V;
+    /// The lanes of both as bf16, rounded to nearest even: pairs of a lane of `low` and the same lane of `high`.
+    unsafe fn pair_up(low: Self::V, high: Self::V) -> Self::V;
     /// Writes 16 bytes from `to` on: the lanes rounded to the nearest whole number, cut at 0 and 255; anything for NaN.
     unsafe fn store_bytes(to: *mut u8, v: Self::V);
     /// The 16 numbers from `p - BACK` on, where `low` holds those from `p - 16` on and `high` those from `p` on: cheap
@@ -235,6 +250,11 @@ impl Simd for Portable {
             let (low, high) = unsafe { (to_bf16(*p.add(2 * i)), to_bf16(*p.add(2 * i + 1))) };
             f32::from_bits(u32::from(low) | u32::from(high) << 16)
         })
+    }
+
+    #[inline(always)]
+    unsafe fn pair_up(low: Self::V, high: Self::V) -> Self::V {
+        zip(low, high, |low, high| f32::from_bits(u32::from(to_bf16(low)) | u32::from(to_bf16(high)) << 16))
     }
 
     #[inline(always)]

@@ -1,7 +1,8 @@
 //! Relative position tables, computed once: they do not depend on the input.
 
 use super::buffer::Buffer;
-use super::simd::LANES;
+use super::pack::Format;
+use super::simd::{LANES, to_bf16};
 use crate::encoder::Distances;
 use std::sync::OnceLock;
 
@@ -30,8 +31,13 @@ pub(super) struct SlotTables {
 }
 
 /// The tables of one layer by distance, as attention reads them: `[heads * head_width][width]`, biases `[heads][width]`.
+///
+/// In single precision the column of query i and key j is `origin + j - i` in all of them. As bf16 pairs, PK and PQ have units
+/// in place of numbers, half as many rows, and PQ's column is `origin + i - j`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeadTables<'a> {
+    /// Of PK and PQ.
+    pub format: Format,
     pub pk: Option<&'a [f32]>,
     pub pq: Option<&'a [f32]>,
     pub bias: Option<&'a [f32]>,
@@ -45,12 +51,24 @@ pub(super) struct HeadTables<'a> {
 
 impl HeadTables<'_> {
     /// No relative attention.
-    pub(super) const NONE: HeadTables<'static> =
-        HeadTables { pk: None, pq: None, bias: None, bias_step: 0, width: 0, origin: 0 };
+    pub(super) const NONE: HeadTables<'static> = HeadTables {
+        format: Format::Single,
+        pk: None,
+        pq: None,
+        bias: None,
+        bias_step: 0,
+        width: 0,
+        origin: 0,
+    };
 
     /// Whether there is any.
     pub(super) fn is_some(&self) -> bool {
-        self.pk.is_some() || self.pq.is_some() || self.bias.is_some()
+        self.has_positions() || self.bias.is_some()
+    }
+
+    /// Whether keys or queries of positions are among them.
+    pub(super) fn has_positions(&self) -> bool {
+        self.pk.is_some() || self.pq.is_some()
     }
 
     /// Panics where the tables do not serve a sequence of `length` tokens.
@@ -59,8 +77,9 @@ impl HeadTables<'_> {
             assert!(length + LANES <= self.origin, "table reaches back far enough");
             assert!(self.origin + length + LANES <= self.width, "table reaches on far enough");
         }
+        let rows = heads * head_width / self.format.of_unit();
         for table in [self.pk, self.pq].into_iter().flatten() {
-            assert!(heads * head_width * self.width <= table.len(), "a table row for each number of a token");
+            assert!(rows * self.width <= table.len(), "a table row for each unit of a token");
         }
         if let Some(bias) = self.bias {
             assert!((heads - 1) * self.bias_step + self.width <= bias.len(), "biases for each head");
@@ -86,15 +105,23 @@ pub(super) struct RelativeTables {
     rows: usize,
     /// Numbers of a slot's row in the tables of biases.
     bias_rows: usize,
+    /// What the tables of keys and queries are expanded to.
+    format: Format,
     distances: Distances,
     classes: [OnceLock<Class>; CLASSES],
 }
 
 impl RelativeTables {
-    /// `layers` are told apart by their place; layers that have the same tables may share one.
-    pub(super) fn new(distances: &Distances, rows: usize, bias_rows: usize, layers: Vec<SlotTables>) -> Self {
+    /// `layers` are told apart by their place; layers that have the same tables may share one. In single precision, or as
+    /// bf16 pairs where `rows` is even.
+    pub(super) fn new(
+        distances: &Distances,
+        format: Format,
+        (rows, bias_rows): (usize, usize),
+        layers: Vec<SlotTables>,
+    ) -> Self {
         let classes = std::array::from_fn(|_| OnceLock::new());
-        Self { layers, rows, bias_rows, distances: distances.clone(), classes }
+        Self { layers, rows, bias_rows, format, distances: distances.clone(), classes }
     }
 
     /// The tables at place `layer` for a sequence of `length` tokens, at most [`LONGEST_SEQUENCE`].
@@ -106,6 +133,7 @@ impl RelativeTables {
             .unwrap_or_else(|| self.classes[smallest].get_or_init(|| self.expand(FIRST_CLASS << smallest)));
         let tables = &class.layers[layer];
         HeadTables {
+            format: self.format,
             pk: tables.pk.as_ref().map(Buffer::as_slice),
             pq: tables.pq.as_ref().map(Buffer::as_slice),
             bias: tables.bias.as_ref().map(Buffer::as_slice),
@@ -120,13 +148,23 @@ impl RelativeTables {
         let (origin, width) = (longest + MARGIN, 2 * (longest + MARGIN));
         let slots: Vec<usize> =
             (0..width).map(|column| self.distances.slot(origin as isize - column as isize)).collect();
-        let expand = |table: &Option<Buffer>, rows: usize| {
-            table.as_ref().map(|table| by_distance(table, rows, &slots))
-        };
-        let of_layer = |layer: &SlotTables| SlotTables {
-            pk: expand(&layer.pk, self.rows),
-            pq: expand(&layer.pq, self.rows),
-            bias: expand(&layer.bias, self.bias_rows),
+        let other_way: Vec<usize> =
+            (0..width).map(|column| self.distances.slot(column as isize - origin as isize)).collect();
+        let of_layer = |layer: &SlotTables| {
+            let (pk, pq, bias) = (layer.pk.as_ref(), layer.pq.as_ref(), layer.bias.as_ref());
+            let bias = bias.map(|table| by_distance(table, self.bias_rows, &slots));
+            match self.format {
+                Format::Pairs => SlotTables {
+                    pk: pk.map(|table| pairs_by_distance(table, self.rows, &slots)),
+                    pq: pq.map(|table| pairs_by_distance(table, self.rows, &other_way)),
+                    bias,
+                },
+                _ => SlotTables {
+                    pk: pk.map(|table| by_distance(table, self.rows, &slots)),
+                    pq: pq.map(|table| by_distance(table, self.rows, &slots)),
+                    bias,
+                },
+            }
         };
         let layers = self.layers.iter().map(of_layer).collect();
         Class { width, origin, layers }
@@ -140,6 +178,19 @@ fn by_distance(table: &Buffer, rows: usize, slots: &[usize]) -> Buffer {
     for (row, columns) in out.as_mut_slice().chunks_exact_mut(slots.len()).take(rows).enumerate() {
         for (number, slot) in columns.iter_mut().zip(slots) {
             *number = table[slot * rows + row];
+        }
+    }
+    out
+}
+
+/// The same as bf16 pairs of neighbouring numbers: one row for every two.
+fn pairs_by_distance(table: &Buffer, rows: usize, slots: &[usize]) -> Buffer {
+    let mut out = Buffer::zeros(rows / 2 * slots.len());
+    let table = table.as_slice();
+    for (pair, columns) in out.as_mut_words().chunks_exact_mut(slots.len()).take(rows / 2).enumerate() {
+        for (unit, slot) in columns.iter_mut().zip(slots) {
+            let at = slot * rows + 2 * pair;
+            *unit = u32::from(to_bf16(table[at])) | u32::from(to_bf16(table[at + 1])) << 16;
         }
     }
     out

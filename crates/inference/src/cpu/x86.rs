@@ -74,6 +74,35 @@ unsafe fn transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize
     }
 }
 
+/// 16 x 16 numbers transposed: first the 4 x 4 numbers in the quarters of every four rows, then the quarters.
+#[inline(always)]
+unsafe fn transpose16(from: *const f32, stride: usize, to: *mut f32, pitch: usize) {
+    // SAFETY: only called where AVX-512 is; the caller promises both blocks.
+    unsafe {
+        let mut blocks = [[_mm512_setzero_ps(); 4]; 4];
+        for (four, block) in blocks.iter_mut().enumerate() {
+            let row = |r: usize| _mm512_loadu_ps(from.add((4 * four + r) * stride));
+            let (a, b) = (_mm512_unpacklo_ps(row(0), row(1)), _mm512_unpackhi_ps(row(0), row(1)));
+            let (c, d) = (_mm512_unpacklo_ps(row(2), row(3)), _mm512_unpackhi_ps(row(2), row(3)));
+            *block = [
+                _mm512_shuffle_ps::<0x44>(a, c),
+                _mm512_shuffle_ps::<0xEE>(a, c),
+                _mm512_shuffle_ps::<0x44>(b, d),
+                _mm512_shuffle_ps::<0xEE>(b, d),
+            ];
+        }
+        for column in 0..4 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|four| blocks[four][column]);
+            let (left, right) = (_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0x44>(c, d));
+            _mm512_storeu_ps(to.add(column * pitch), _mm512_shuffle_f32x4::<0x88>(left, right));
+            _mm512_storeu_ps(to.add((column + 4) * pitch), _mm512_shuffle_f32x4::<0xDD>(left, right));
+            let (left, right) = (_mm512_shuffle_f32x4::<0xEE>(a, b), _mm512_shuffle_f32x4::<0xEE>(c, d));
+            _mm512_storeu_ps(to.add((column + 8) * pitch), _mm512_shuffle_f32x4::<0x88>(left, right));
+            _mm512_storeu_ps(to.add((column + 12) * pitch), _mm512_shuffle_f32x4::<0xDD>(left, right));
+        }
+    }
+}
+
 /// Products of bf16 pairs by the plain multiply-add: AVX2 has no instruction for them.
 #[inline(always)]
 unsafe fn dot2_half(x: __m256, w: __m256, sum: __m256) -> __m256 {
@@ -101,21 +130,37 @@ unsafe fn dot4_half(x: __m256, w: __m256, sum: __m256) -> __m256 {
     }
 }
 
-/// 16 numbers as bf16, rounded to nearest even; NaN stays NaN.
+/// Numbers as bf16, rounded to nearest even, in the lower halves of the lanes; NaN stays NaN.
+#[inline(always)]
+unsafe fn bf16_half(x: __m256) -> __m256i {
+    // SAFETY: only called where AVX2 is.
+    unsafe {
+        let bits = _mm256_castps_si256(x);
+        let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+        let near = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
+        let quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x40_0000));
+        let is_nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
+        _mm256_srli_epi32::<16>(_mm256_blendv_epi8(near, quiet, is_nan))
+    }
+}
+
+/// 16 numbers as bf16, in their order.
 #[inline(always)]
 unsafe fn pairs_half(p: *const f32) -> __m256 {
     // SAFETY: only called where AVX2 is; the caller promises 16 readable numbers.
     unsafe {
-        let rounded = |x: __m256| {
-            let bits = _mm256_castps_si256(x);
-            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
-            let near = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF)));
-            let quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x40_0000));
-            let is_nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
-            _mm256_srli_epi32::<16>(_mm256_blendv_epi8(near, quiet, is_nan))
-        };
-        let packed = _mm256_packus_epi32(rounded(_mm256_loadu_ps(p)), rounded(_mm256_loadu_ps(p.add(8))));
+        let packed = _mm256_packus_epi32(bf16_half(_mm256_loadu_ps(p)), bf16_half(_mm256_loadu_ps(p.add(8))));
         _mm256_castsi256_ps(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
+    }
+}
+
+/// Lanes as bf16, `low` in the lower halves and `high` in the upper ones.
+#[inline(always)]
+unsafe fn pair_up_half(low: __m256, high: __m256) -> __m256 {
+    // SAFETY: only called where AVX2 is.
+    unsafe {
+        let upper = _mm256_slli_epi32::<16>(bf16_half(high));
+        _mm256_castsi256_ps(_mm256_or_si256(bf16_half(low), upper))
     }
 }
 
@@ -152,6 +197,7 @@ impl Simd for Avx2 {
             _mm256_cvtepi32_ps(_mm256_castps_si256(bits.1)),
         );
         to_pairs(p: *const f32) -> Pair = Pair(pairs_half(p), pairs_half(p.add(16)));
+        pair_up(low: Pair, high: Pair) -> Pair = Pair(pair_up_half(low.0, high.0), pair_up_half(low.1, high.1));
         store_bytes(to: *mut u8, v: Pair) = {
             let words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.0), _mm256_cvtps_epi32(v.1));
             // Packing works within halves: bring the four parts into order.
@@ -203,6 +249,7 @@ macro_rules! avx512 {
                 load(p: *const f32) -> __m512 = _mm512_loadu_ps(p);
                 store(p: *mut f32, v: __m512) = _mm512_storeu_ps(p, v);
                 transpose8(from: *const f32, stride: usize, to: *mut f32, pitch: usize) = transpose8(from, stride, to, pitch);
+                transpose16(from: *const f32, stride: usize, to: *mut f32, pitch: usize) = transpose16(from, stride, to, pitch);
                 prefetch(p: *const f32) = _mm_prefetch::<_MM_HINT_T1>(p.cast());
                 add(a: __m512, b: __m512) -> __m512 = _mm512_add_ps(a, b);
                 sub(a: __m512, b: __m512) -> __m512 = _mm512_sub_ps(a, b);
@@ -265,6 +312,10 @@ avx512!(
         dot4_half(upper8!(x), upper8!(w), upper8!(sum)),
     );
     to_pairs(p: *const f32) -> __m512 = join(pairs_half(p), pairs_half(p.add(16)));
+    pair_up(low: __m512, high: __m512) -> __m512 = join(
+        pair_up_half(lower8!(low), lower8!(high)),
+        pair_up_half(upper8!(low), upper8!(high)),
+    );
 );
 avx512!(
     Avx512Bf16,
@@ -275,6 +326,12 @@ avx512!(
         _mm512_castps_si512(w),
     ));
     to_pairs(p: *const f32) -> __m512 = from_bf16(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(p.add(16)), _mm512_loadu_ps(p)));
+    pair_up(low: __m512, high: __m512) -> __m512 = {
+        let halves = _mm512_castps_si512(from_bf16(_mm512_cvtne2ps_pbh(high, low)));
+        // Word 2i comes from place i of the lower half, word 2i + 1 from place i of the upper one.
+        let places: [u16; 32] = std::array::from_fn(|word| (word / 2 + word % 2 * 16) as u16);
+        _mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_loadu_si512(places.as_ptr().cast()), halves))
+    };
 );
 
 /// The same bits as the type that instructions for bf16 take.

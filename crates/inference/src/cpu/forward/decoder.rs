@@ -3,6 +3,7 @@
 use super::super::buffer::{Buffer, Rows, RowsMut};
 use super::super::kernels::AttentionCall;
 use super::super::model::{Decoder, DecoderStep, Model};
+use super::super::pack::Format;
 use super::super::pack::Packed;
 use super::super::tables::HeadTables;
 use super::{Arena, Pass, copy_normed, fresh, rows};
@@ -96,7 +97,9 @@ impl Pass<'_> {
         let mut sums = fresh(cross_sums, width, (count + 1) * heads);
         for (number, sequence) in sequences.iter().enumerate() {
             let tokens = Rows::new(&last.as_slice()[sequence.query_start * width..], width, sequence.queries);
+            let room = kernels.attention_scratch(Format::Single, (heads, sequence.queries), width);
             kernels.attention(AttentionCall {
+                format: Format::Single,
                 heads: 1,
                 head_width: width,
                 q: rows(cross_queries, width, count * heads).part(number * heads, heads),
@@ -105,7 +108,7 @@ impl Pass<'_> {
                 out: sums.part(number * heads, heads),
                 tables: HeadTables::NONE,
                 reach: usize::MAX,
-                scratch: scratch.scratch(kernels.attention_scratch(sequence.queries, width)),
+                scratch: scratch.scratch(room),
             });
         }
     }

@@ -17,12 +17,12 @@ struct Units<'a> {
     format: Format,
     /// Numbers in a row.
     depth: usize,
-    /// Of bytes: a zero and a scale for each row.
+    /// Of bytes: minus the zero times the scale, and the scale, for each row.
     scales: &'a [[f32; 2]],
 }
 
 thread_local! {
-    /// Activations in a short format, and the zero and scale of each row.
+    /// Activations in a short format, and what each row's zero and scale add and multiply.
     static NARROW: RefCell<(Buffer, Vec<[f32; 2]>)> = RefCell::default();
 }
 
@@ -37,6 +37,22 @@ impl Kernels {
     /// `out = input W + b`.
     pub(in super::super) fn linear(&self, layer: &Packed, input: Rows<'_>, out: RowsMut<'_>) {
         self.run_gemm(layer, input, out, Epilogue::Bias);
+    }
+
+    /// The same `times` times over, converting the input once: a measurement of the product alone.
+    pub(in super::super) fn linear_repeated(
+        &self,
+        layer: &Packed,
+        input: Rows<'_>,
+        mut out: RowsMut<'_>,
+        times: usize,
+    ) {
+        let count = out.count;
+        self.with_units(layer.format(), layer.depth(), input, |units| {
+            for _ in 0..times {
+                self.run_units(layer, units, out.part(0, count), Epilogue::Bias);
+            }
+        });
     }
 
     /// `out = activation(input W + b)`.
