@@ -40,5 +40,7 @@ mod tokens;
 
 pub use detector::{Detector, Next};
 pub use hedges::mark_hedges;
-pub use options::{DetectorOptions, JudgeMethodOptions, SelfcheckOptions, SummacOperator, SummacOptions};
+pub use options::{
+    DetectorOptions, JudgeMethodOptions, NliPremise, SelfcheckOptions, SummacOperator, SummacOptions,
+};
 pub use registry::{MethodInfo, Need, create, method, methods, methods_table, resolve};

@@ -92,11 +92,25 @@ pub struct SelfcheckOptions {
     pub ngram_smoothing: f64,
     /// Words of the n-grams whose share is `selfcheck_overlap`'s number, 1 to 3 (default 2). The others are reported too.
     pub overlap_words: usize,
+    /// Which text of a pair is the premise in `selfcheck_nli` (default the sentence, as published).
+    pub nli_premise: NliPremise,
+}
+
+/// Which text is the premise where a sentence meets a sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NliPremise {
+    /// The sentence under test, and the sample is the hypothesis: as in the published code, for models trained on MNLI.
+    #[default]
+    Sentence,
+    /// The sample, and the sentence is the hypothesis: for models trained on sources and claims, to which a sample is a source
+    /// (as in Zhang et al. 2024, "LUQ: Long-text Uncertainty Quantification for LLMs", arXiv 2403.20279).
+    Sample,
 }
 
 impl Default for SelfcheckOptions {
     fn default() -> Self {
-        Self { ngram_smoothing: 1.0, overlap_words: 2 }
+        Self { ngram_smoothing: 1.0, overlap_words: 2, nli_premise: NliPremise::default() }
     }
 }
 

@@ -17,7 +17,7 @@ use anyhow::{Context as _, anyhow, ensure};
 use clap::Parser;
 use figures::{Scored, Table};
 use groundline_claims::split_source;
-use groundline_detectors::{DetectorOptions, Next, SelfcheckOptions, create};
+use groundline_detectors::{DetectorOptions, Next, NliPremise, SelfcheckOptions, create};
 use groundline_evidence::{SourceText, prepare_source};
 use groundline_inference::{Engine, LoadOptions, Model};
 use groundline_types::{
@@ -148,6 +148,11 @@ fn main() -> anyhow::Result<()> {
         "92.50 / 66.08 / 74.14 (DeBERTa-v3-large)",
         &nli.own,
     );
+    table.add("the same, subject only", "", &nli.subject_only);
+    let mut turned = default.clone();
+    turned.selfcheck.nli_premise = NliPremise::Sample;
+    let nli = run_all("selfcheck_nli", &turned, &some, &engine)?;
+    table.add("NLI with the sample as premise", "", &nli.own);
     table.add("the same, subject only", "", &nli.subject_only);
     let same = run_all("selfcheck_ngram", &default, &some, &engine)?;
     table.add("n-gram, smoothed, on the passages of NLI", "", &same.own);

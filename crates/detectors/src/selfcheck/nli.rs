@@ -1,7 +1,7 @@
 //! `selfcheck_nli`: does a sentence contradict what the model says in its other answers?
 //!
-//! As published, the pair is (the sentence under test, the whole sample): the sentence is the premise, the sample the hypothesis.
-//! Its value is the probability of contradiction among entailment and contradiction alone: `e^c / (e^e + e^c)` of the two logits,
+//! As published, the pair is (the sentence under test, the whole sample): the sentence is the premise, the sample the hypothesis;
+//! or the other way round ([`NliPremise::Sample`]). Its value is the probability of contradiction among entailment and contradiction alone: `e^c / (e^e + e^c)` of the two logits,
 //! which takes neutral out of a three-class model. A model without a contradiction class is read by its other class. A sentence's
 //! number is the mean over samples, 0 to 1, the response's the mean of its sentences'.
 //!
@@ -16,7 +16,7 @@ use super::subject::Subjects;
 use crate::answers::read_logits;
 use crate::layout::pair;
 use crate::tally::never_started;
-use crate::{Detector, DetectorOptions, Next};
+use crate::{Detector, DetectorOptions, Next, NliPremise};
 use groundline_types::{
     ClaimFinding, Code, ModelFacts, NliLabels, Outcome, PreparedCheck, PreparedSource, Reason, Report, Score,
 };
@@ -29,6 +29,7 @@ const METHOD: &str = "selfcheck_nli";
 #[derive(Debug)]
 pub(crate) struct SelfcheckNli {
     chunk: usize,
+    premise: NliPremise,
     run: Option<Run>,
 }
 
@@ -53,14 +54,18 @@ struct Samples {
 
 impl SelfcheckNli {
     pub(crate) fn new(options: &DetectorOptions) -> Self {
-        Self { chunk: options.pairs_per_round.max(1), run: None }
+        let premise = options.selfcheck.nli_premise;
+        Self { chunk: options.pairs_per_round.max(1), premise, run: None }
     }
 
     fn next(&mut self) -> Next {
         let Some(run) = &mut self.run else {
             return Next::Done(never_started(METHOD));
         };
-        let work = |(sentence, window): (&Arc<str>, usize)| pair(sentence, &run.windows[window]);
+        let work = |(sentence, window): (&Arc<str>, usize)| match self.premise {
+            NliPremise::Sentence => pair(sentence, &run.windows[window]),
+            NliPremise::Sample => pair(&run.windows[window], sentence),
+        };
         let work = run.crossing.next(self.chunk).map(work).collect::<Vec<_>>();
         if work.is_empty() { Next::Done(run.report()) } else { Next::Work(work) }
     }

@@ -92,6 +92,7 @@ options! {
     "detectors.summac.parity": "true or false", "do as the published code does, with its cut after 100 source sentences and its dropping of short sentences. False, because a cut source gives wrong verdicts in silence";
     "detectors.selfcheck.ngram_smoothing": "count, 0 to 1000", "selfcheck_ngram: added to the count of every n-gram, so that none is impossible and no number infinite. 1; 0 is as published";
     "detectors.selfcheck.overlap_words": "words, 1 to 3", "selfcheck_overlap: length of the n-grams whose share is its number. 2: single words are shared by chance, and 3 in a row seldom even by answers that agree";
+    "detectors.selfcheck.nli_premise": "sentence or sample", "selfcheck_nli: which text of a pair is the premise. `sentence`, as published; `sample` for models trained on sources and claims, such as groundline-mini";
     "verdict.support_threshold": "probability, 0 to 1", "support from which on a sentence is supported. One half: neither side is favoured before a calibration says so";
     "verdict.contradiction_threshold": "probability, 0 to 1", "contradiction from which on a sentence is contradicted, where it is also above the support";
     "verdict.alert_below": "probability, 0 to 1", "the alert is raised where the weakest sentence's support is below this. The weakest, because one false sentence makes a false answer";

@@ -43,6 +43,20 @@ fn the_sentence_is_the_premise_and_the_whole_sample_the_hypothesis() {
 }
 
 #[test]
+fn the_sample_can_be_the_premise() {
+    let check = Arc::new(sampled_check(&["Cats are animals. They sleep."], &["Cats are small animals."], 50));
+    let nli = |premise: &str, hypothesis: &str| match (premise, hypothesis) {
+        ("Cats are animals. They sleep.", "Cats are small animals.") => (0.2, 0.8),
+        _ => (0.9, 0.1),
+    };
+    let mut options = DetectorOptions::default();
+    options.selfcheck.nli_premise = NliPremise::Sample;
+    let (report, rounds) = run(&mut SelfcheckNli::new(&options), &check, scorer(nli));
+    near(claim_score(&report, 0), 0.8);
+    assert_eq!(rounds.concat().len(), 1);
+}
+
+#[test]
 fn a_long_sample_is_read_in_windows_and_the_one_that_agrees_most_counts() {
     let sample = "One two three four. Five six seven eight. Nine ten eleven twelve.";
     let check = Arc::new(sampled_check(&[sample], &["Nine ten."], 8));
