@@ -54,6 +54,9 @@ pub(crate) struct Options {
     /// Also bf16 and int8: of ours, of onnxruntime (int8, its own dynamic quantisation) and of PyTorch (bf16, autocast).
     #[arg(long)]
     precisions: bool,
+    /// The first so many pairs only: large shapes take long [default: all].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "quick")]
+    limit: Option<u32>,
     /// 200 pairs and no result file: does it work at all?
     #[arg(long)]
     quick: bool,
@@ -102,7 +105,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
             measured.rounds.push(answer);
         }
     }
-    let difference = agree(&mut contenders, &mut measured)?;
+    // Random weights decide by chance: how far short formats move their logits says nothing of a model.
+    let judged = options.layout.is_none();
+    let difference = agree(&mut contenders, &mut measured, judged)?;
     let peak = contenders[0].ask("peak")?["peak_gflops"].as_f64();
     let machine = environment::machine(&python, contenders[0].ready())?;
     let model = environment::name(&setup.model)?;
@@ -145,7 +150,7 @@ impl Setup {
             pairs,
             pairs_name,
             threads: options.threads.unwrap_or_else(available).max(1),
-            limit: options.quick.then_some(QUICK_PAIRS),
+            limit: options.limit.map(|limit| limit as usize).or(options.quick.then_some(QUICK_PAIRS)),
         }
     }
 
@@ -191,8 +196,8 @@ pub(crate) fn machine_load() -> Option<f64> {
 }
 
 /// The largest difference between logits of the first contender and any other in single precision, over every pair. Of the others it
-/// notes how often they decide alike.
-fn agree(contenders: &mut [Contender], measured: &mut [Measured]) -> anyhow::Result<f64> {
+/// notes how often they decide alike, which for ours must be nearly always where it is judged.
+fn agree(contenders: &mut [Contender], measured: &mut [Measured], judged: bool) -> anyhow::Result<f64> {
     let tokens = measured.iter().filter_map(|one| one.rounds.first()).map(|round| round.tokens);
     if tokens.clone().any(|count| Some(count) != tokens.clone().next()) {
         bail!("contenders do not see the same tokens: {:?}", tokens.collect::<Vec<_>>());
@@ -208,7 +213,7 @@ fn agree(contenders: &mut [Contender], measured: &mut [Measured]) -> anyhow::Res
         if contender.name() != "onnxruntime" && contender.name() != "transformers" {
             let agreement = report::agreement(&all[0], theirs);
             println!("{}: {:.2} % of the decisions are the same", contender.name(), agreement * 100.0);
-            if SHORT_OURS.contains(&contender.name()) && agreement < LEAST_AGREEMENT {
+            if judged && SHORT_OURS.contains(&contender.name()) && agreement < LEAST_AGREEMENT {
                 bail!("{} is too far from single precision; its speed means nothing", contender.name());
             }
             measured.agreement = Some(agreement);
