@@ -115,15 +115,21 @@ pub struct EngineConfig {
 
 /// Which instruction set the kernels use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum IsaChoice {
     /// The best that the processor has.
     #[default]
     Auto,
+    /// At most AVX-512 with VNNI and BF16.
+    Avx512Bf16,
     /// At most AVX-512.
     Avx512,
     /// At most AVX2 with FMA.
     Avx2,
+    /// At most NEON with I8MM and BF16.
+    NeonBf16,
+    /// At most NEON.
+    Neon,
     /// Whatever the compiler makes of plain Rust.
     Portable,
 }
@@ -133,7 +139,10 @@ impl IsaChoice {
     pub(crate) fn cap(self) -> Option<Isa> {
         match self {
             IsaChoice::Auto => None,
+            IsaChoice::Avx512Bf16 => Some(Isa::Avx512Bf16),
             IsaChoice::Avx512 => Some(Isa::Avx512),
+            IsaChoice::NeonBf16 => Some(Isa::NeonBf16),
+            IsaChoice::Neon => Some(Isa::Neon),
             IsaChoice::Avx2 => Some(Isa::Avx2),
             IsaChoice::Portable => Some(Isa::Portable),
         }

@@ -59,7 +59,7 @@ impl PrecisionChoice {
             Self::F32 => as_asked(Precision::F32),
             Self::Bf16 => as_asked(Precision::Bf16),
             Self::Exactly(precision) => as_asked(precision),
-            Self::Auto if isa < Isa::Avx512Bf16 => as_asked(Precision::F32),
+            Self::Auto if !isa.has_short_products() => as_asked(Precision::F32),
             Self::Auto => as_asked(record.map_or(Precision::F32, fastest)),
             Self::Int8 => {
                 let record = record.ok_or_else(|| {

@@ -177,12 +177,8 @@ impl CpuEncoder {
 
     /// What computes, for people and results: `cpu-avx512-f32`, `cpu-avx2-bf16`, `cpu-avx512-int8-bf16-output`.
     pub fn name(&self) -> String {
-        let isa = match self.isa() {
-            // In single precision it is the same, bit for bit, and in the others their name says it.
-            Isa::Avx512Bf16 => Isa::Avx512,
-            other => other,
-        };
-        format!("cpu-{isa}-{}", self.precision())
+        // In single precision they change nothing, and in the others the precision says it.
+        format!("cpu-{}-{}", self.isa().without_short_products(), self.precision())
     }
 
     /// Threads that a batch may use.

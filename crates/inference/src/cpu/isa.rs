@@ -2,10 +2,10 @@
 
 use groundline_types::{Code, Problem};
 
-/// Environment variable that caps the instruction set (`portable`, `avx2`, `avx512` or `avx512-bf16`), for tests and incidents.
+/// Environment variable that caps the instruction set (see [`Isa::name`]), for tests and incidents.
 pub const ISA_VARIABLE: &str = "GROUNDLINE_ISA";
 
-/// An instruction set with kernels of its own, in ascending order of speed.
+/// An instruction set with kernels of its own; those of one kind of processor in ascending order of speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Isa {
     /// Whatever the compiler makes of plain Rust.
@@ -17,11 +17,17 @@ pub enum Isa {
     /// AVX-512 with the extensions VNNI (products of bytes) and BF16 (products of half-length numbers); Zen 4, Sapphire Rapids and
     /// newer. In single precision it computes as [`Isa::Avx512`] does, bit for bit.
     Avx512Bf16,
+    /// Arm's NEON.
+    Neon,
+    /// NEON with the extensions I8MM (products of bytes) and BF16; Graviton 3, Apple M2, Neoverse N2 and newer. In single
+    /// precision it computes as [`Isa::Neon`] does, bit for bit.
+    NeonBf16,
 }
 
 impl Isa {
-    /// All there are, slowest first.
-    pub const ALL: [Isa; 4] = [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16];
+    /// All there are; those of one kind of processor slowest first.
+    pub const ALL: [Isa; 6] =
+        [Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Neon, Isa::NeonBf16];
 
     /// As in `cpu-avx2-f32` and [`ISA_VARIABLE`].
     pub fn name(self) -> &'static str {
@@ -30,6 +36,22 @@ impl Isa {
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
             Isa::Avx512Bf16 => "avx512-bf16",
+            Isa::Neon => "neon",
+            Isa::NeonBf16 => "neon-bf16",
+        }
+    }
+
+    /// Whether it multiplies bf16 pairs and bytes by instructions of their own: only there are short formats faster.
+    pub fn has_short_products(self) -> bool {
+        matches!(self, Isa::Avx512Bf16 | Isa::NeonBf16)
+    }
+
+    /// The same without these instructions, which in single precision changes nothing.
+    pub(super) fn without_short_products(self) -> Self {
+        match self {
+            Isa::Avx512Bf16 => Isa::Avx512,
+            Isa::NeonBf16 => Isa::Neon,
+            other => other,
         }
     }
 
@@ -48,8 +70,17 @@ impl Isa {
                     && is_x86_feature_detected!("avx512bf16")
                     && is_x86_feature_detected!("avx512vnni")
             }
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => true,
+            #[cfg(target_arch = "aarch64")]
+            Isa::NeonBf16 => {
+                std::arch::is_aarch64_feature_detected!("bf16")
+                    && std::arch::is_aarch64_feature_detected!("i8mm")
+            }
             #[cfg(not(target_arch = "x86_64"))]
             Isa::Avx2 | Isa::Avx512 | Isa::Avx512Bf16 => false,
+            #[cfg(not(target_arch = "aarch64"))]
+            Isa::Neon | Isa::NeonBf16 => false,
         }
     }
 
@@ -75,14 +106,13 @@ impl std::fmt::Display for Isa {
 }
 
 fn choose(cap: Option<Isa>, variable: Option<&str>) -> Result<Isa, Problem> {
-    let mut limit = cap.unwrap_or(Isa::Avx512Bf16);
+    let mut limit = cap.unwrap_or(Isa::NeonBf16);
     if let Some(word) = variable.map(str::trim).filter(|word| !word.is_empty()) {
         let named =
             Isa::ALL.into_iter().find(|isa| isa.name().eq_ignore_ascii_case(word)).ok_or_else(|| {
-                Problem::new(
-                    Code::INVALID_CONFIG,
-                    format!("{ISA_VARIABLE} is {word:?}; it must be portable, avx2, avx512 or avx512-bf16"),
-                )
+                let names = Isa::ALL.map(Isa::name).join(", ");
+                let message = format!("{ISA_VARIABLE} is {word:?}; it must be one of {names}");
+                Problem::new(Code::INVALID_CONFIG, message)
             })?;
         limit = limit.min(named);
     }

@@ -43,7 +43,8 @@ pub(super) struct Kernels {
 }
 
 /// Compiles every kernel for one instruction set. Tiles are chosen so that accumulators, weights and one broadcast number
-/// fill the registers: 16 of 8 lanes on AVX2 (a vector is two), 32 of 16 lanes on AVX-512. A strip of attention has fewer rows
+/// fill the registers: 16 of 8 lanes on AVX2 (a vector is two), 32 of 16 lanes on AVX-512, 32 of 4 lanes on NEON (a vector is
+/// four). A strip of attention has fewer rows
 /// where its sums of query and position would not fit beside the accumulators; a look at the assembly shows it.
 macro_rules! entries {
     ($(#[$feature:meta])* $table:ident = $isa:expr, $simd:ty, tile $rows:literal x $vectors:literal,
@@ -124,10 +125,14 @@ macro_rules! entries {
     };
 }
 
-#[cfg(target_arch = "aarch64")]
-entries!(PORTABLE = Isa::Portable, super::simd::Portable, tile 4 x 1, strip 4 x 1, depth 512);
-#[cfg(not(target_arch = "aarch64"))]
 entries!(PORTABLE = Isa::Portable, super::simd::Portable, tile 2 x 1, strip 2 x 1, depth 512);
+#[cfg(target_arch = "aarch64")]
+entries!(NEON = Isa::Neon, super::neon::Neon, tile 6 x 1, strip 4 x 1, depth 512);
+#[cfg(target_arch = "aarch64")]
+entries!(
+    #[target_feature(enable = "bf16,i8mm")]
+    NEON_BF16 = Isa::NeonBf16, super::neon::NeonBf16, tile 6 x 1, strip 4 x 1, depth 512
+);
 #[cfg(target_arch = "x86_64")]
 entries!(
     #[target_feature(enable = "avx2,fma")]
@@ -170,6 +175,10 @@ impl Kernels {
             Isa::Avx512 => &AVX512,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512Bf16 => &AVX512_BF16,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => &NEON,
+            #[cfg(target_arch = "aarch64")]
+            Isa::NeonBf16 => &NEON_BF16,
             _ => &PORTABLE,
         }
     }

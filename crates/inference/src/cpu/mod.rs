@@ -1,8 +1,8 @@
 //! The CPU engine: encoders of every family that [`crate::encoder`] describes, in single precision, bf16 or int8, for
-//! AVX-512, AVX2 and anything else.
+//! AVX-512, AVX2, NEON and anything else.
 //!
 //! From the outside it is [`CpuEncoder`]. Inside, from the bottom up:
-//! - `simd` and `x86`: one virtual vector of 16 lanes for every instruction set, the only code that names instructions;
+//! - `simd`, `x86` and `neon`: one virtual vector of 16 lanes for every instruction set, the only code that names instructions;
 //! - `gemm`, `narrow`, `attention`, `math`: kernels, generic over that vector; `bench` measures them;
 //! - `kernels`: their entries for each [`Isa`], chosen once, behind safe calls that check every size;
 //! - `precision`: which layers are computed how exactly;
@@ -24,6 +24,8 @@ mod kernels;
 mod math;
 mod model;
 mod narrow;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pack;
 mod phases;
 mod pool;

@@ -61,6 +61,14 @@ fn later_layers_win() {
 }
 
 #[test]
+fn an_instruction_set_is_named_as_the_engine_names_it() {
+    for isa in groundline_inference::cpu::Isa::ALL {
+        let config = ConfigLayers::default().environment(variables([("GROUNDLINE_ISA", isa.name())])).load();
+        assert_eq!(config.unwrap().engine.isa.cap(), Some(isa));
+    }
+}
+
+#[test]
 fn variables_have_shortcuts_and_lists_and_strangers_are_left_alone() {
     let config = ConfigLayers::default()
         .environment(variables([

@@ -196,7 +196,7 @@ fn bf16_is_the_product_of_rounded_numbers() {
                 }
                 case.check_padding(result);
             }
-            if kernels.isa != Isa::Avx512Bf16 {
+            if !kernels.isa.has_short_products() {
                 emulated.push((kernels.isa, c));
             }
         }

@@ -115,6 +115,8 @@ fn exp_is_accurate_to_two_units_in_the_last_place() {
                 super::Isa::Avx2 => entries::avx2(&mut ys),
                 #[cfg(target_arch = "x86_64")]
                 super::Isa::Avx512 | super::Isa::Avx512Bf16 => entries::avx512(&mut ys),
+                #[cfg(target_arch = "aarch64")]
+                super::Isa::Neon | super::Isa::NeonBf16 => exp_all::<super::super::neon::Neon>(&mut ys),
                 _ => exp_all::<Portable>(&mut ys),
             }
         }
