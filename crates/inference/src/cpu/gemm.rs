@@ -284,9 +284,9 @@ unsafe fn accumulate<S: Simd, P: Product<S>, const R: usize, const NV: usize>(t:
     }
 }
 
-/// One step of the depth: one unit of each row times one row of the panel.
+/// One step of the depth: one unit of each of R rows, `a_stride` apart, times NV vectors of units at `b`.
 #[inline(always)]
-unsafe fn step<S: Simd, P: Product<S>, const R: usize, const NV: usize>(
+pub(super) unsafe fn step<S: Simd, P: Product<S>, const R: usize, const NV: usize>(
     a: *const f32,
     a_stride: usize,
     b: *const f32,

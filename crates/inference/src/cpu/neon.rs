@@ -1,6 +1,6 @@
 //! The virtual vector on Arm's NEON: four registers.
 
-use super::simd::Simd;
+use super::simd::{Simd, primitives};
 use std::arch::aarch64::*;
 use std::array::from_fn;
 
@@ -15,17 +15,6 @@ pub(super) struct NeonBf16;
 /// Lanes 0 to 3, 4 to 7, 8 to 11, 12 to 15.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Four([float32x4_t; 4]);
-
-/// One-line primitives: each is a function of the trait.
-macro_rules! primitives {
-    ($($name:ident($($arg:ident: $ty:ty),*) $(-> $out:ty)? = $body:expr;)*) => {$(
-        #[inline(always)]
-        unsafe fn $name($($arg: $ty),*) $(-> $out)? {
-            // SAFETY: the caller promises the instruction set and, for memory, 16 valid numbers (see `Simd`).
-            unsafe { $body }
-        }
-    )*};
-}
 
 /// `$op` on each register of `$a` and of the others.
 macro_rules! each {

@@ -80,6 +80,20 @@ pub(super) trait Simd: Copy {
     unsafe fn back<const BACK: usize>(p: *const f32, low: Self::V, high: Self::V) -> Self::V;
 }
 
+/// One-line primitives: each is a function of [`Simd`].
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! primitives {
+    ($($name:ident($($arg:ident: $ty:ty),*) $(-> $out:ty)? = $body:expr;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($($arg: $ty),*) $(-> $out)? {
+            // SAFETY: the caller promises the instruction set and, for memory, 16 valid numbers (see `Simd`).
+            unsafe { $body }
+        }
+    )*};
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use primitives;
+
 /// Plain Rust that the compiler vectorises for whatever the target has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Portable;

@@ -1,18 +1,7 @@
 //! The virtual vector on AVX2 with FMA (two registers) and on AVX-512 (one register).
 
-use super::simd::Simd;
+use super::simd::{Simd, primitives};
 use std::arch::x86_64::*;
-
-/// One-line primitives: each is a function of the trait.
-macro_rules! primitives {
-    ($($name:ident($($arg:ident: $ty:ty),*) $(-> $out:ty)? = $body:expr;)*) => {$(
-        #[inline(always)]
-        unsafe fn $name($($arg: $ty),*) $(-> $out)? {
-            // SAFETY: the caller promises the instruction set and, for memory, 16 valid numbers (see `Simd`).
-            unsafe { $body }
-        }
-    )*};
-}
 
 /// AVX2 with FMA.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +81,7 @@ unsafe fn transpose16(from: *const f32, stride: usize, to: *mut f32, pitch: usiz
             ];
         }
         for column in 0..4 {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|four| blocks[four][column]);
+            let [a, b, c, d] = blocks.map(|block| block[column]);
             let (left, right) = (_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0x44>(c, d));
             _mm512_storeu_ps(to.add(column * pitch), _mm512_shuffle_f32x4::<0x88>(left, right));
             _mm512_storeu_ps(to.add((column + 4) * pitch), _mm512_shuffle_f32x4::<0xDD>(left, right));

@@ -9,6 +9,7 @@
 //! Each score is one chain of sums in the order of the dimensions, whatever strip or block it falls into.
 
 use super::AttentionArgs;
+use crate::cpu::gemm::{Pairs, step};
 use crate::cpu::math;
 use crate::cpu::simd::{LANES, Simd};
 
@@ -231,35 +232,12 @@ unsafe fn band_tile<S: Simd, const R: usize, const NV: usize>(
     unsafe {
         let mut sums = [[S::splat(0.0); NV]; R];
         for d in 0..units {
-            multiply::<S, R, NV>(rows.add(d), units, table, &mut sums);
+            step::<S, Pairs, R, NV>(rows.add(d), units, table, &mut sums);
             table = table.add(width);
         }
         for (r, row) in sums.iter().enumerate() {
             for (v, &sum) in row.iter().enumerate() {
                 S::store(to.add(r * to_stride + v * LANES), sum);
-            }
-        }
-    }
-}
-
-/// One step of a product: a unit of each of R rows, `stride` apart, times NV vectors of units.
-#[inline(always)]
-unsafe fn multiply<S: Simd, const R: usize, const NV: usize>(
-    rows: *const f32,
-    stride: usize,
-    columns: *const f32,
-    sums: &mut [[S::V; NV]; R],
-) {
-    // SAFETY: as promised to `attention`.
-    unsafe {
-        let mut units = [S::splat(0.0); NV];
-        for (v, unit) in units.iter_mut().enumerate() {
-            *unit = S::load(columns.add(v * LANES));
-        }
-        for (r, row) in sums.iter_mut().enumerate() {
-            let x = S::splat(*rows.add(r * stride));
-            for (sum, &unit) in row.iter_mut().zip(&units) {
-                *sum = S::dot2(x, unit, *sum);
             }
         }
     }
@@ -353,7 +331,7 @@ unsafe fn scores<S: Simd, const R: usize, const NV: usize>(args: &AttentionArgs,
         let units = args.head_width / 2;
         let mut keys = args.keys.cast_const().add(j);
         for d in 0..units {
-            multiply::<S, R, NV>(strip.queries.add(d), units, keys, &mut sums);
+            step::<S, Pairs, R, NV>(strip.queries.add(d), units, keys, &mut sums);
             keys = keys.add(args.pitch);
         }
         for (r, row) in sums.iter().enumerate() {
@@ -379,7 +357,7 @@ unsafe fn weigh_values<S: Simd, const R: usize, const NV: usize>(
         let pairs = strip.from / 2..strip.to.div_ceil(2);
         let mut values = rows.values.cast_const().add(pairs.start * rows.head_width + d);
         for pair in pairs {
-            multiply::<S, R, NV>(args.weights.add(pair), rows.pitch / 2, values, &mut sums);
+            step::<S, Pairs, R, NV>(args.weights.add(pair), rows.pitch / 2, values, &mut sums);
             values = values.add(rows.head_width);
         }
         let wanted = R.min(rows.queries - strip.first);
