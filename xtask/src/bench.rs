@@ -3,7 +3,7 @@
 //! Each contender is a process of its own that waits while another computes. Rounds alternate (ours, theirs, theirs, ours,
 //! …), so that a machine that slows down slows all of them. Logits of every pair must agree, or nothing is reported.
 
-mod contender;
+pub(crate) mod contender;
 pub(crate) mod environment;
 pub(crate) mod report;
 

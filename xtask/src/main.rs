@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod bench;
+mod bench_check;
 mod bench_cluster;
 mod chaos;
 mod charts;
@@ -54,6 +55,8 @@ enum Command {
     Chaos(chaos::Options),
     /// CPU speed side by side with onnxruntime and transformers, in one run.
     BenchCpu(bench::Options),
+    /// `groundline check` beside SummaC's published way of working: responses a second, at equal scores.
+    BenchCheck(bench_check::Options),
     /// A whole cluster on this machine: overhead, throughput, scaling, fairness, overload, soak.
     BenchCluster(bench_cluster::Options),
 }
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Sim(options) => sim::run(&root, options),
         Command::Chaos(options) => chaos::run(&root, options),
         Command::BenchCpu(options) => bench::run(&root, options),
+        Command::BenchCheck(options) => bench_check::run(&root, options),
         Command::BenchCluster(options) => bench_cluster::run(&root, options),
     });
     match done {

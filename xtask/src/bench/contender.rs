@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A running contender. It ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Contender {
+pub(crate) struct Contender {
     name: &'static str,
     child: Child,
     commands: ChildStdin,
@@ -17,7 +17,7 @@ pub(super) struct Contender {
 
 impl Contender {
     /// Starts a contender and waits until its model is loaded.
-    pub(super) fn start(name: &'static str, mut command: Command) -> anyhow::Result<Self> {
+    pub(crate) fn start(name: &'static str, mut command: Command) -> anyhow::Result<Self> {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = piped.with_context(|| format!("cannot start {name}"))?;
         let commands = child.stdin.take().context("no standard input")?;
@@ -27,17 +27,17 @@ impl Contender {
         Ok(contender)
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
     /// What it said when it was loaded.
-    pub(super) fn ready(&self) -> &Value {
+    pub(crate) fn ready(&self) -> &Value {
         &self.ready
     }
 
     /// Sends a command and waits for its answer.
-    pub(super) fn ask(&mut self, command: &str) -> anyhow::Result<Value> {
+    pub(crate) fn ask(&mut self, command: &str) -> anyhow::Result<Value> {
         writeln!(self.commands, "{command}").with_context(|| format!("{} has ended", self.name))?;
         self.answer()
     }

@@ -14,7 +14,7 @@ pub(crate) fn target(root: &Path) -> PathBuf {
 }
 
 /// Makes the Python environment of benches/requirements.txt where it is not there yet; its interpreter.
-pub(super) fn ensure(root: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn ensure(root: &Path) -> anyhow::Result<PathBuf> {
     let environment = target(root).join("bench-venv");
     let python = environment.join("bin/python");
     let wanted = root.join("benches/requirements.txt");
@@ -61,7 +61,7 @@ pub(super) fn ensure_random(
 }
 
 /// The last part of a model folder's path.
-pub(super) fn name(model: &Path) -> anyhow::Result<String> {
+pub(crate) fn name(model: &Path) -> anyhow::Result<String> {
     Ok(model.canonicalize()?.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
@@ -97,7 +97,7 @@ fn fingerprint(model: &Path) -> anyhow::Result<String> {
 }
 
 /// The machine and the day, without names or paths of it.
-pub(super) fn machine(python: &Path, ours: &Value) -> anyhow::Result<Value> {
+pub(crate) fn machine(python: &Path, ours: &Value) -> anyhow::Result<Value> {
     let script = "import datetime, platform; print(datetime.date.today(), platform.python_version())";
     let output = Command::new(python).args(["-c", script]).output().context("cannot start Python")?;
     let output = String::from_utf8_lossy(&output.stdout).into_owned();

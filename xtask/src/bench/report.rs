@@ -253,7 +253,7 @@ pub(super) fn largest_difference(ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> anyh
 }
 
 /// The middle value, or the mean of the two middle ones.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
