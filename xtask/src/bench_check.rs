@@ -172,13 +172,13 @@ impl<'a> Bench<'a> {
         let mut ways = vec![self.measured(PARITY.name)];
         ways.extend(OTHERS.iter().map(|way| self.measured(way.name)));
         let taken = if options.skip_score_one { &PEERS[..1] } else { &PEERS };
-        let mut peers = taken.iter().map(|name| Measured {
+        let peer_measured = |name: &&'static str| Measured {
             peer: true,
             version: version.clone(),
             starts: vec![start],
             ..self.measured(name)
-        });
-        let mut peers = peers.by_ref().collect::<Vec<_>>();
+        };
+        let mut peers = taken.iter().map(peer_measured).collect::<Vec<_>>();
         let mut agreement = None;
         for round in 1..=if options.quick { 1 } else { options.rounds } {
             let scored = self.our_round(round, &mut ways)?;
