@@ -19,6 +19,8 @@ const LOGIT_TOLERANCE: f64 = 1e-3;
 const QUICK_PAIRS: usize = 200;
 /// The contenders that pad, by their name in benches/peers/contender.py.
 const PEERS: [&str; 2] = ["onnxruntime", "transformers"];
+/// What `--candle` adds of them: a program of its own, benches/peers/candle.
+const CANDLE: &str = "candle";
 /// What `--precisions` adds of them.
 const SHORT_PEERS: [&str; 2] = ["onnxruntime-int8", "transformers-bf16"];
 /// The precisions of ours that it adds; names of contenders.
@@ -57,6 +59,9 @@ pub(crate) struct Options {
     /// The first so many pairs only: large shapes take long [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "quick")]
     limit: Option<u32>,
+    /// Also candle, for models of the DeBERTa layout; some minutes to build the first time.
+    #[arg(long)]
+    candle: bool,
     /// 200 pairs and no result file: does it work at all?
     #[arg(long)]
     quick: bool,
@@ -90,6 +95,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     let own = contenders.len();
     for engine in PEERS.iter().chain(short_peers) {
         contenders.push(Contender::start(engine, peer(root, &setup, &python, &onnx, engine))?);
+    }
+    if options.candle {
+        contenders.push(Contender::start(CANDLE, candle(root, &setup)?)?);
     }
     let mut measured = contenders.iter().map(Measured::new).collect::<Vec<_>>();
     for (contender, measured) in contenders.iter_mut().zip(&mut measured).skip(own) {
@@ -190,6 +198,28 @@ fn peer(root: &Path, setup: &Setup, python: &Path, onnx: &Path, engine: &str) ->
     command
 }
 
+/// Builds candle's program and gives the command that starts it.
+fn candle(root: &Path, setup: &Setup) -> anyhow::Result<Command> {
+    let config: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(setup.model.join("config.json"))?)?;
+    if config["model_type"] != "deberta-v2" {
+        bail!("candle is measured with models of the DeBERTa layout alone");
+    }
+    println!("building candle");
+    let folder = environment::target(root).join("bench-candle");
+    let arguments = ["build", "--release", "--locked", "--manifest-path", "benches/peers/candle/Cargo.toml"];
+    let mut build = crate::cargo(root);
+    // As candle's own examples are built: it has code for wider registers that is chosen when it is compiled.
+    build.args(arguments).arg("--target-dir").arg(&folder).env("RUSTFLAGS", "-C target-cpu=native");
+    if !build.status()?.success() {
+        bail!("candle does not build");
+    }
+    let mut command = Command::new(folder.join("release/bench-cpu-candle"));
+    setup.apply(&mut command);
+    command.env("RAYON_NUM_THREADS", setup.threads.to_string());
+    Ok(command)
+}
+
 /// Load average of the last minute; `None` where the system does not say.
 pub(crate) fn machine_load() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
@@ -210,7 +240,7 @@ fn agree(contenders: &mut [Contender], measured: &mut [Measured], judged: bool) 
     for ((contender, theirs), measured) in contenders.iter().zip(&all).zip(measured).skip(1) {
         let difference = report::largest_difference(&all[0], theirs)?;
         println!("{}: logits differ by at most {difference:.1e}", contender.name());
-        if contender.name() != "onnxruntime" && contender.name() != "transformers" {
+        if !PEERS.contains(&contender.name()) && contender.name() != CANDLE {
             let agreement = report::agreement(&all[0], theirs);
             println!("{}: {:.2} % of the decisions are the same", contender.name(), agreement * 100.0);
             if judged && SHORT_OURS.contains(&contender.name()) && agreement < LEAST_AGREEMENT {

@@ -70,7 +70,9 @@ fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     findings.extend(texts::check(&files));
     findings.retain(|finding| !is_matter_of_style(finding, &files));
     findings.extend(edges::check(&metadata, &files)?);
-    findings.extend(dead::check(&dead::roots(&metadata, root)?, &files));
+    let mut roots = dead::roots(&metadata, root)?;
+    roots.extend(dead::roots_outside(&files));
+    findings.extend(dead::check(&roots, &files));
     findings.extend(pages::check(&files));
     findings.sort();
     Ok(findings)

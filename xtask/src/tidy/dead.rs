@@ -18,6 +18,12 @@ pub(super) fn roots(metadata: &Value, root: &Path) -> anyhow::Result<Vec<String>
         .collect())
 }
 
+/// The root files of programs that have a manifest and are no member of the workspace.
+pub(super) fn roots_outside(files: &[SourceFile]) -> impl Iterator<Item = String> {
+    let folders = files.iter().filter_map(|file| file.path.strip_suffix("/Cargo.toml"));
+    folders.map(|folder| format!("{folder}/src/main.rs"))
+}
+
 /// Reports Rust files that cannot be reached from a root by `mod` lines.
 pub(super) fn check(roots: &[String], files: &[SourceFile]) -> Vec<Finding> {
     let by_path = files.iter().map(|file| (file.path.as_str(), file)).collect::<BTreeMap<_, _>>();
@@ -84,5 +90,7 @@ mod tests {
     fn roots_come_from_the_manifests() {
         let metadata = serde_json::json!({"packages": [{"targets": [{"src_path": "/r/a/src/lib.rs"}]}]});
         assert_eq!(roots(&metadata, Path::new("/r")).unwrap(), ["a/src/lib.rs"]);
+        let files = [file("b/Cargo.toml", ""), file("b/src/main.rs", "mod one;\n"), file("b/src/two.rs", "")];
+        assert_eq!(roots_outside(&files).collect::<Vec<_>>(), ["b/src/main.rs"]);
     }
 }
