@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod broker;
+mod candidates;
 mod check;
 mod clock;
 mod cluster;

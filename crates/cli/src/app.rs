@@ -142,6 +142,7 @@ fn role_layers(layers: ConfigLayers, args: &RoleArgs) -> ConfigLayers {
     if let Some(threads) = args.threads {
         layers = layers.set("engine.threads", threads as u64);
     }
+    layers = with_candidates(layers, args.candidates);
     with_precision(with_device(layers, args.device), args.precision)
 }
 
@@ -156,6 +157,13 @@ fn with_nats(layers: ConfigLayers, url: Option<&str>) -> ConfigLayers {
 fn with_precision(layers: ConfigLayers, precision: Option<PrecisionArg>) -> ConfigLayers {
     match precision {
         Some(precision) => layers.set("engine.precision", precision.name()),
+        None => layers,
+    }
+}
+
+fn with_candidates(layers: ConfigLayers, candidates: Option<usize>) -> ConfigLayers {
+    match candidates {
+        Some(sentences) => layers.set("detectors.candidate_sentences", sentences as u64),
         None => layers,
     }
 }
@@ -178,6 +186,7 @@ fn with_options(mut layers: ConfigLayers, args: &CheckArgs) -> ConfigLayers {
         layers = layers.set("engine.threads", threads as u64);
     }
     layers = with_precision(with_device(layers, args.device), args.precision);
+    layers = with_candidates(layers, args.candidates);
     if let Some(model) = &args.model {
         layers = layers.set("model.name", model.as_str());
     }

@@ -213,6 +213,31 @@ every precision, and compared with single precision. The processor computes.")]
         #[arg(value_name = "FILE")]
         pairs: PathBuf,
     },
+    /// Measure on your requests what comparing each claim with its nearest source sentences alone saves, and which verdicts it changes
+    #[command(after_help = "\
+Example:
+  groundline models candidates answers.jsonl --candidates 4,8,16 --methods entailment,numeric
+
+Each request is checked with all source sentences and once with each number, by the same model in the same process. The methods summac
+and summac_conv read every pair of sentences whatever the number. What suits is then set with `check --candidates N` or
+detectors.candidate_sentences.")]
+    Candidates {
+        /// JSON or JSONL files with requests, as for `groundline check`, or - for standard input
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// Numbers of sentences to try, with commas between
+        #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "4,8,16")]
+        candidates: Vec<usize>,
+        /// Methods to use instead of the requests' own, with commas between
+        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        methods: Vec<String>,
+        /// The model: a name as listed, or a folder [default: the model that a check would use]
+        #[arg(short, long, value_name = "NAME|DIR")]
+        model: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Turn a checkpoint of pickled weights (.bin, .pt, .ckpt) into a folder with safetensors; needs python3 and no package
     #[command(after_help = "\
 Examples:

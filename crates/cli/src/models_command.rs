@@ -1,6 +1,7 @@
 //! `groundline models`.
 
 mod baseline;
+mod candidates;
 mod convert;
 mod precision;
 
@@ -38,6 +39,13 @@ pub(crate) fn run(
         Some(ModelsCommand::Precision { model, pairs }) => {
             let config = layers.set("model.name", model).load()?;
             precision::run(&config, &pairs, console, sink)
+        }
+        Some(ModelsCommand::Candidates { files, candidates, methods, model, json }) => {
+            if let Some(model) = model {
+                layers = layers.set("model.name", model);
+            }
+            let measurement = candidates::Measurement { files, candidates, methods, json };
+            candidates::run(measurement, &layers.load()?, console, sink)
         }
         Some(ModelsCommand::Convert { file, folder, preset, base }) => {
             convert::run(&convert::Conversion { file, folder, preset, base }, sink)

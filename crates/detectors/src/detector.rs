@@ -37,8 +37,9 @@ pub trait Detector: Send + std::fmt::Debug {
     fn start(&mut self, check: &Arc<PreparedCheck>, facts: &ModelFacts) -> Next;
 
     /// Work items that it asks for in all on the check it was started on, for progress and estimates. Exact, except that findings
-    /// may spare some of the work for facts, and that claims with values in another notation than their evidence's are asked about
-    /// once more.
+    /// may spare some of the work for facts, that claims with values in another notation than their evidence's are asked about
+    /// once more, and that it is the most there can be until the evidence nearest to each claim is known, where that alone is asked
+    /// about.
     fn planned_items(&self) -> usize;
 
     /// Takes the outcomes of the work last asked for, in its order. Missing ones count as failed, surplus ones are ignored.

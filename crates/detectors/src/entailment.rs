@@ -8,18 +8,25 @@
 //! Where one of those 3 has a value of the claim in another notation, the pairs of that sentence, and of the windows that hold it,
 //! are asked once more with the claim in its notation ([`crate::notation`]), and those answers count. The matrix keeps the first.
 //!
+//! Where `candidate_sentences` is set and there is more evidence than that, a claim meets its nearest sentences and the windows that
+//! hold one of them ([`candidates`]), and a note says so.
+//!
 //! A claim with any pair that has no score is failed with that pair's reason: what is missing could hide support or
 //! contradiction. The report's score is the support of the weakest claim that was scored.
 
+mod ask;
+mod candidates;
 mod facts;
 mod variants;
 
 use crate::answers::{read_embedding, read_pair};
 use crate::features::{Embeddings, EvidenceFeatures};
-use crate::layout::{Layout, keeps_matrix, pair};
+use crate::layout::{Layout, keeps_matrix};
 use crate::reading::reading;
 use crate::tally::{PICKS, ScoredRow, ScoredWindow, finding, never_started, response_score, weakest_support};
 use crate::{Detector, DetectorOptions, Next};
+use ask::Ask;
+use candidates::Candidates;
 use facts::{FactContext, FactRun};
 use groundline_types::{
     ClaimFinding, Code, ModelFacts, NliLabels, NliProbabilities, Outcome, PreparedCheck, Reason, Report,
@@ -34,23 +41,6 @@ use variants::{Place, Variant};
 pub(crate) struct Entailment {
     options: DetectorOptions,
     run: Option<Run>,
-}
-
-/// What one work item is for.
-#[derive(Debug, Clone)]
-enum Ask {
-    EmbedRow(usize),
-    EmbedColumn(usize),
-    Window {
-        column: usize,
-        window: usize,
-    },
-    Pair {
-        column: usize,
-        row: usize,
-    },
-    /// A row or window and a claim in the row's notation.
-    Variant(Variant),
 }
 
 /// The answers about one claim so far.
@@ -79,6 +69,8 @@ struct Run {
     next_pair: usize,
     /// Claims in the notation of their evidence that are still to be asked about.
     variants: VecDeque<Variant>,
+    /// What each claim meets; `None`: all evidence.
+    candidates: Option<Candidates>,
     asked: Vec<Ask>,
     tallies: BTreeMap<usize, Tally>,
     found: Vec<Option<Outcome<ClaimFinding>>>,
@@ -86,6 +78,8 @@ struct Run {
     claims: Option<Vec<Outcome<ClaimFinding>>>,
     facts: Option<FactRun>,
     work_items: usize,
+    /// Pairs of claims in their own words that have probabilities.
+    scored_pairs: usize,
 }
 
 impl Entailment {
@@ -125,6 +119,7 @@ impl Detector for Entailment {
             next_window: 0,
             next_pair: 0,
             variants: VecDeque::new(),
+            candidates: Candidates::new(&layout, &self.options),
             asked: Vec::new(),
             tallies: BTreeMap::new(),
             found: vec![None; layout.columns.len()],
@@ -132,6 +127,7 @@ impl Detector for Entailment {
             claims: None,
             facts: None,
             work_items: 0,
+            scored_pairs: 0,
             layout,
         });
         self.next()
@@ -156,21 +152,32 @@ impl Run {
             return 0;
         }
         let embeddings = layout.rows.len() + layout.columns.len();
-        let pairs = layout.pairs() + layout.windows.len() * layout.columns.len();
-        let for_facts = if check.request.facts { facts::planned_items(check, layout) } else { 0 };
-        embeddings + pairs + for_facts
+        let planned = |column: usize| match &self.candidates {
+            Some(candidates) => candidates.planned(column),
+            None => (layout.rows.len(), layout.windows.len()),
+        };
+        let items = |column: usize| {
+            let (rows, windows) = planned(column);
+            let facts = if check.request.facts { facts::count(check, layout, column) } else { 0 };
+            rows + windows + facts * (PICKS.min(rows) + windows)
+        };
+        embeddings + (0..layout.columns.len()).map(items).sum::<usize>()
     }
 
     fn next_work(&mut self, options: &DetectorOptions) -> Vec<Work> {
         if self.claims.is_none() {
             self.asked = self.next_asks(options);
             if !self.asked.is_empty() {
-                return self.asked.iter().map(|ask| self.work(ask)).collect();
+                return self.asked.iter().map(|ask| ask.work(&self.check, &self.layout)).collect();
             }
             let claims = self.layout.outcomes(std::mem::take(&mut self.found));
             if self.check.request.facts {
-                let context =
-                    FactContext { check: &self.check, layout: &self.layout, evidence: &self.features };
+                let context = FactContext {
+                    check: &self.check,
+                    layout: &self.layout,
+                    evidence: &self.features,
+                    candidates: self.candidates.as_ref(),
+                };
                 self.facts = Some(FactRun::new(context, &claims));
             }
             self.claims = Some(claims);
@@ -188,6 +195,9 @@ impl Run {
         if width == 0 {
             return Vec::new();
         }
+        if self.candidates.is_some() {
+            return self.next_candidate_asks(options);
+        }
         let pairs = self.next_pair..(self.next_pair + options.grid_chunk()).min(height * width);
         self.next_pair = pairs.end;
         let mut room = options.pairs_per_round.saturating_sub(pairs.len()).max(1);
@@ -203,33 +213,15 @@ impl Run {
         let windows = self.next_window..(self.next_window + room).min(reached).max(self.next_window);
         self.next_window = windows.end;
 
-        let embed = |at: usize| if at < height { Ask::EmbedRow(at) } else { Ask::EmbedColumn(at - height) };
         let per_claim = self.layout.windows.len().max(1);
-        let mut asks: Vec<Ask> = embeddings.map(embed).collect();
+        let mut asks: Vec<Ask> = embeddings.map(|at| Ask::embed(at, height)).collect();
         let about_claims = asks.len();
         asks.extend(variants.into_iter().map(Ask::Variant));
         asks.extend(windows.map(|at| Ask::Window { column: at / per_claim, window: at % per_claim }));
         asks.extend(pairs.map(|at| Ask::Pair { column: at / height, row: at % height }));
         // Stable: within a claim windows stay before sentences.
-        asks[about_claims..].sort_by_key(|ask| match ask {
-            Ask::Window { column, .. } | Ask::Pair { column, .. } | Ask::EmbedColumn(column) => *column,
-            Ask::Variant(variant) => variant.column,
-            Ask::EmbedRow(_) => 0,
-        });
+        asks[about_claims..].sort_by_key(Ask::column);
         asks
-    }
-
-    fn work(&self, ask: &Ask) -> Work {
-        let (layout, check) = (&self.layout, &self.check);
-        match *ask {
-            Ask::EmbedRow(row) => Work::Embed { text: layout.row_text(check, row).clone() },
-            Ask::EmbedColumn(column) => Work::Embed { text: layout.column_text(check, column).clone() },
-            Ask::Window { column, window } => {
-                pair(layout.window_text(check, window), layout.column_text(check, column))
-            }
-            Ask::Pair { column, row } => pair(layout.row_text(check, row), layout.column_text(check, column)),
-            Ask::Variant(ref variant) => variant.work(check, layout),
-        }
     }
 
     fn take(&mut self, outcomes: &[Outcome<Score>], options: &DetectorOptions) {
@@ -244,6 +236,7 @@ impl Run {
                 Ask::EmbedColumn(column) => self.column_embeddings[column] = read_embedding(outcome),
                 Ask::Window { column, window } => {
                     let read = read_pair(outcome, &self.labels);
+                    self.scored_pairs += usize::from(read.is_ok());
                     self.tally(column).note(read, |tally, read| tally.windows[window] = Some(read));
                 }
                 Ask::Pair { column, row } => {
@@ -251,6 +244,7 @@ impl Run {
                     if let (Some(matrix), Ok(read)) = (&mut self.matrix, &read) {
                         matrix.entries[row * self.layout.columns.len() + column] = Some(*read);
                     }
+                    self.scored_pairs += usize::from(read.is_ok());
                     self.tally(column).note(read, |tally, read| tally.rows[row] = Some(read));
                 }
                 Ask::Variant(Variant { column, place, .. }) => {
@@ -263,6 +257,7 @@ impl Run {
             }
         }
         if self.next_embedding == self.layout.rows.len() + self.layout.columns.len() {
+            self.choose_candidates();
             self.complete(options);
         }
     }
@@ -281,10 +276,11 @@ impl Run {
 
     fn tally(&mut self, column: usize) -> &mut Tally {
         let (rows, windows) = (self.layout.rows.len(), self.layout.windows.len());
+        let candidates = self.candidates.as_ref();
         self.tallies.entry(column).or_insert_with(|| Tally {
             rows: vec![None; rows],
             windows: vec![None; windows],
-            missing: rows + windows,
+            missing: candidates.map_or(rows + windows, |candidates| candidates.items_of(column)),
             reworded: false,
             failure: None,
         })
@@ -322,8 +318,11 @@ impl Run {
         }
     }
 
-    /// All rows, nearest to a claim first.
+    /// The rows that a claim meets, nearest first; all of them until its candidates are chosen.
     fn ranked(&self, column: usize) -> Result<Vec<usize>, Reason> {
+        if let Some(rows) = self.candidates.as_ref().and_then(|candidates| candidates.rows_of(column)) {
+            return Ok(rows.to_vec());
+        }
         let embedding = self.column_embeddings[column].as_ref().map_err(Clone::clone)?;
         let claim = reading(&self.check, self.layout.column_text(&self.check, column));
         let embeddings = Embeddings { claim: embedding, rows: &self.row_embeddings };
@@ -352,6 +351,7 @@ impl Run {
             );
             notes.push((reason.code, message));
         }
+        notes.extend(self.candidates_note());
         Report {
             method: "entailment",
             score: response_score(&claims, weakest_support(&claims)),

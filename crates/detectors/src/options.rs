@@ -15,6 +15,10 @@ pub struct DetectorOptions {
     pub pairs_per_round: usize,
     /// How many of the evidence sentences nearest to a claim may contradict it, at least 1 (default 3).
     pub contradiction_neighbours: usize,
+    /// How many of the evidence sentences nearest to a claim `entailment` compares it with, besides the windows that hold one of
+    /// them; 0: all (default 0). Never fewer than may contradict it. Saves pairs on long sources, and may miss support that stands
+    /// far from what looks like the claim.
+    pub candidate_sentences: usize,
     /// Support from which on a sentence of evidence supports a claim, 0 to 1 (default 0.5). Decides the order of evidence, and
     /// verdicts too: where a sentence supports a claim, only evidence at least as near may contradict the claim, and `numeric`
     /// takes such a sentence to speak of the same thing. The verdict itself has a threshold of its own.
@@ -34,6 +38,7 @@ impl Default for DetectorOptions {
         Self {
             pairs_per_round: 4096,
             contradiction_neighbours: 3,
+            candidate_sentences: 0,
             support_threshold: 0.5,
             contradiction_threshold: 0.5,
             summac: SummacOptions::default(),
@@ -195,6 +200,12 @@ impl DetectorOptions {
         }
         if self.contradiction_neighbours == 0 {
             return refuse("contradiction_neighbours is 0, it must be at least 1".to_owned());
+        }
+        let (candidates, neighbours) = (self.candidate_sentences, self.contradiction_neighbours);
+        if candidates != 0 && candidates < neighbours {
+            return refuse(format!(
+                "candidate_sentences is {candidates}, it must be 0 (all sentences) or at least {neighbours}:                  contradiction_neighbours says that so many may contradict a claim"
+            ));
         }
         let thresholds = [
             ("support_threshold", self.support_threshold),

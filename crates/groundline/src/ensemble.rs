@@ -14,8 +14,14 @@ use std::sync::Arc;
 /// The file in a model's folder.
 const PROFILE_FILE: &str = "ensemble.json";
 /// Settings of methods that decide the numbers which go into an ensemble.
-const DECISIVE: [&str; 5] =
-    ["contradiction_neighbours", "support_threshold", "contradiction_threshold", "summac", "selfcheck"];
+const DECISIVE: [&str; 6] = [
+    "contradiction_neighbours",
+    "candidate_sentences",
+    "support_threshold",
+    "contradiction_threshold",
+    "summac",
+    "selfcheck",
+];
 
 /// What weights that are fitted now would belong to.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +73,9 @@ fn read(file: &Path, config: &Config, facts: &ModelFacts) -> Result<EnsembleUse,
         Problem::new(Code::UNREADABLE_FILE, message)
     })?;
     let ensemble = Ensemble::parse(&bytes)?;
-    let fitted = &ensemble.profile().binding;
+    let mut fitted = ensemble.profile().binding.clone();
+    // Profiles that do not name it are of a time when every claim met all evidence.
+    fitted.detectors.entry("candidate_sentences").or_insert_with(|| 0.into());
     let mut actual = binding(config, facts)?;
     // Learned detectors beside the model change the revision of the whole, and not what the model says.
     let learned = facts.learned.iter().map(|learned| (learned.preset, learned.id.revision.as_str()));

@@ -30,7 +30,9 @@ pub(crate) fn config_hash(
     field("revision", facts.id.revision.as_bytes());
     field("labels", format!("{:?}", facts.labels).as_bytes());
     field("window_tokens", &(facts.window_tokens as u64).to_le_bytes());
-    field("detectors", &serde_json::to_vec(&config.detectors).map_err(internal)?);
+    // A setting that came later leaves the hash as it was where it is off.
+    let detectors = serde_json::to_string(&config.detectors).map_err(internal)?;
+    field("detectors", detectors.replace("\"candidate_sentences\":0,", "").as_bytes());
     field("verdict", &serde_json::to_vec(&config.verdict).map_err(internal)?);
     if !config.policies.is_empty() {
         field("policies", &serde_json::to_vec(&config.policies).map_err(internal)?);
@@ -75,6 +77,11 @@ mod tests {
         config.engine.precision = PrecisionChoice::F32;
         config.verdict.support_threshold = 0.6;
         assert_ne!(hash(&config), base);
+        let mut fewer = Config::default();
+        fewer.detectors.candidate_sentences = 8;
+        let eight = hash(&fewer);
+        fewer.detectors.candidate_sentences = 16;
+        assert!(eight != base && eight != hash(&fewer) && hash(&fewer) != base);
         let toy = || ToyEngine::new(ToyHooks::default());
         let others = [
             toy().with_facts(|facts| facts.window_tokens += 1),

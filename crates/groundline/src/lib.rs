@@ -41,6 +41,7 @@
 
 mod any_bus;
 mod async_checks;
+mod candidates;
 mod checker;
 mod config;
 #[cfg(feature = "cluster")]
@@ -56,6 +57,7 @@ mod readiness;
 mod worker_node;
 
 pub use async_checks::{AsyncChecks, AsyncRunner, AsyncStatus};
+pub use candidates::{CandidateReport, MeasuredCandidates, ScoredWork, VerdictChange, measure_candidates};
 pub use checker::{Checker, StreamEvents};
 pub use config::{
     CacheConfig, ColorMode, Config, ConfigLayers, CoordinatorConfig, EngineConfig, EnsembleConfig,

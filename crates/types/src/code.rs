@@ -57,6 +57,8 @@ codes! {
     WEAK_SAMPLES = "GL1017";
     /// The ensemble gives no number: none of its methods scored every sentence.
     ENSEMBLE_SILENT = "GL1018";
+    /// Claims were compared with the evidence nearest to them alone, as the settings ask; the result does not exhaust the sources.
+    NEAREST_ONLY = "GL1019";
     /// A bug: a part failed that should not fail.
     INTERNAL = "GL2001";
     /// The deadline passed before every claim was checked.

@@ -101,6 +101,12 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "PRECISION", hide_possible_values = true, help_heading = "Check")]
     pub(crate) precision: Option<PrecisionArg>,
 
+    /// Compare each claim with its N nearest source sentences alone, and the windows that hold one of them; 0: with all
+    /// [default: 0]. Saves time on long sources and may miss support; methods that read every pair (summac, summac_conv) still do.
+    /// `groundline models candidates` measures both on your requests
+    #[arg(long, value_name = "N", help_heading = "Check")]
+    pub(crate) candidates: Option<usize>,
+
     /// The model: a name (see `groundline models`) or a folder
     #[arg(short, long, value_name = "NAME|DIR", help_heading = "Check")]
     pub(crate) model: Option<String>,

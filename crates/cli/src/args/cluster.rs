@@ -43,6 +43,11 @@ pub(crate) struct RoleArgs {
     /// int8
     #[arg(long, value_name = "PRECISION", hide_possible_values = true)]
     pub(crate) precision: Option<PrecisionArg>,
+
+    /// Compare each claim with its N nearest source sentences alone (0: all; see `groundline models candidates`); workers take no
+    /// notice
+    #[arg(long, value_name = "N")]
+    pub(crate) candidates: Option<usize>,
 }
 
 /// Options of `groundline doctor`.

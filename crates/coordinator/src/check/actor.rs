@@ -185,6 +185,11 @@ impl CheckState {
     }
 
     fn on_turned(&mut self, panel: Panel, opened: Option<Opened>) {
+        // A method may know better by now what it will ask for, and others may have joined.
+        if let Some(tokens) = self.planned_tokens.checked_div(self.planned_items) {
+            self.planned_items = panel.planned_items();
+            self.planned_tokens = tokens * self.planned_items;
+        }
         (self.panel, self.opened) = (Some(panel), opened);
         self.setup.observed.waits();
         let round = self.open_round();

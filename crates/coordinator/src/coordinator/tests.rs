@@ -254,6 +254,25 @@ async fn progress_ends_with_everything_done() {
 }
 
 #[tokio::test]
+async fn progress_with_candidates_ends_with_everything_done_and_the_result_says_what_was_left_out() {
+    let mut options = CoordinatorOptions::default();
+    options.detectors.candidate_sentences = 4;
+    let cluster = Cluster::with(ToyHooks::default(), options).await;
+    let progress = watch::Sender::new(crate::Progress::default());
+    let seen = progress.subscribe();
+    let observer = CheckObserver { progress: Some(progress), cancel: None };
+    let source = (1..=12).map(|day| format!("On day {day} the ship sailed north. ")).collect::<String>();
+    let mut request = CheckRequest::new("The ship sailed north. It sank in a storm.", source);
+    request.methods = vec!["entailment".to_owned()];
+    let result = cluster.coordinator.check_with(request, observer).await.unwrap();
+    let last = *seen.borrow();
+    assert_eq!((last.stage, last.done_items), (Stage::Done, last.planned_items));
+    assert_eq!(last.planned_items, result.methods["entailment"].work_items);
+    let notes = result.notes.iter().filter(|note| note.code == Code::NEAREST_ONLY).collect::<Vec<_>>();
+    assert!(notes.len() == 1 && notes[0].message.contains("the 4 nearest of 12 sentences"), "{notes:?}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_checked_is_refused_or_abstained_from() {
     let cluster = Cluster::start().await;
     let code = |answer: Result<CheckResult, Problem>| answer.unwrap_err().code;

@@ -1,7 +1,8 @@
 //! Entailment of the atomic facts of each claim, once the claims themselves are scored.
 
+use super::candidates::Candidates;
 use super::variants;
-use super::{PICKS, ScoredRow, ScoredWindow};
+use super::{ScoredRow, ScoredWindow};
 use crate::DetectorOptions;
 use crate::answers::read_pair;
 use crate::features::EvidenceFeatures;
@@ -11,7 +12,7 @@ use crate::tally::finding;
 use groundline_types::{Claim, ClaimFinding, Code, NliLabels, Outcome, PreparedCheck, Reason, Score, Work};
 use std::sync::Arc;
 
-/// Scores each fact against the evidence of its sentence and all windows, fact by fact.
+/// Scores each fact against the evidence of its sentence and all windows that its sentence meets, fact by fact.
 #[derive(Debug)]
 pub(super) struct FactRun {
     units: Vec<Unit>,
@@ -33,6 +34,8 @@ struct Unit {
     rows: Vec<usize>,
     /// The rows that have a value of the fact in another notation, with the fact in theirs, nearest first.
     variants: Vec<(usize, Arc<str>)>,
+    /// Windows of the layout.
+    windows: Arc<[usize]>,
     items: usize,
 }
 
@@ -42,16 +45,23 @@ pub(super) struct FactContext<'a> {
     pub(super) check: &'a PreparedCheck,
     pub(super) layout: &'a Layout,
     pub(super) evidence: &'a EvidenceFeatures,
+    /// What each column meets; `None`: all evidence.
+    pub(super) candidates: Option<&'a Candidates>,
 }
 
 impl Unit {
-    fn new((claim, fact): (usize, usize), picks: &[usize], context: FactContext<'_>) -> Self {
-        let FactContext { check, layout, evidence } = context;
+    fn new(
+        (claim, fact): (usize, usize),
+        picks: &[usize],
+        windows: &Arc<[usize]>,
+        context: FactContext<'_>,
+    ) -> Self {
+        let FactContext { check, layout, evidence, .. } = context;
         let text = &check.claims[claim].facts[fact].text;
         let rows = evidence.nearest_first(&reading(check, text).features, picks);
         let variants = variants::of_text(check, layout, text, &rows);
-        let items = rows.len() + layout.windows.len();
-        Self { claim, fact, rows, variants, items }
+        let items = rows.len() + windows.len();
+        Self { claim, fact, rows, variants, windows: Arc::clone(windows), items }
     }
 
     /// The evidence of an item and the fact as it is asked against it: in the notation of the row, or of the nearest row that the
@@ -60,7 +70,7 @@ impl Unit {
         let (evidence, held) = match self.rows.get(item) {
             Some(row) => (layout.row_text(check, *row), *row..*row + 1),
             None => {
-                let window = item - self.rows.len();
+                let window = self.windows[item - self.rows.len()];
                 (layout.window_text(check, window), layout.window_rows[window].clone())
             }
         };
@@ -69,14 +79,10 @@ impl Unit {
     }
 }
 
-/// Work items for the facts of all columns, if every claim turns out to have evidence.
-pub(super) fn planned_items(check: &PreparedCheck, layout: &Layout) -> usize {
-    let each = PICKS.min(layout.rows.len()) + layout.windows.len();
-    let facts = |column: &usize| {
-        let claim = &check.claims[*column];
-        claim.facts.iter().filter(|fact| !is_whole_sentence(claim, &fact.text)).count()
-    };
-    layout.columns.iter().map(facts).sum::<usize>() * each
+/// Facts of a column's claim that are asked about, if the claim turns out to have evidence.
+pub(super) fn count(check: &PreparedCheck, layout: &Layout, column: usize) -> usize {
+    let claim = &check.claims[layout.columns[column]];
+    claim.facts.iter().filter(|fact| !is_whole_sentence(claim, &fact.text)).count()
 }
 
 /// A fact with its sentence's text has its sentence's finding.
@@ -87,11 +93,15 @@ fn is_whole_sentence(claim: &Claim, fact: &str) -> bool {
 impl FactRun {
     /// Facts of a sentence that was not scored share its outcome.
     pub(super) fn new(context: FactContext<'_>, found: &[Outcome<ClaimFinding>]) -> Self {
-        let FactContext { check, layout, .. } = context;
+        let FactContext { check, layout, candidates, .. } = context;
+        let all_windows: Arc<[usize]> = (0..layout.windows.len()).collect();
         let (mut units, mut outcomes) = (Vec::new(), Vec::with_capacity(check.claims.len()));
         for (index, (claim, outcome)) in check.claims.iter().zip(found).enumerate() {
             outcomes.push(vec![unanswered(outcome); claim.facts.len()]);
             let Outcome::Scored(finding) = outcome else { continue };
+            let column = layout.columns.binary_search(&index).ok();
+            let met = candidates.zip(column).and_then(|(candidates, column)| candidates.windows_of(column));
+            let windows = met.unwrap_or(&all_windows);
             for (number, fact) in claim.facts.iter().enumerate() {
                 if is_whole_sentence(claim, &fact.text) {
                     outcomes[index][number] = outcome.clone();
@@ -101,7 +111,7 @@ impl FactRun {
                     layout.rows.binary_search(&(pick.source, pick.sentence)).ok()
                 };
                 let picks: Vec<usize> = finding.evidence.iter().filter_map(row).collect();
-                let unit = Unit::new((index, number), &picks, context);
+                let unit = Unit::new((index, number), &picks, windows, context);
                 if unit.items > 0 {
                     units.push(unit);
                 }
@@ -147,7 +157,7 @@ impl FactRun {
                 }
                 (Ok(probabilities), Some(row)) => self.rows.push(ScoredRow { row: *row, probabilities }),
                 (Ok(probabilities), None) => {
-                    let rows = layout.window_rows[item - unit.rows.len()].clone();
+                    let rows = layout.window_rows[unit.windows[item - unit.rows.len()]].clone();
                     self.windows.push(ScoredWindow { rows, probabilities });
                 }
             }

@@ -47,12 +47,18 @@ fn options_are_validated_and_read_strictly() {
     for (broken, name) in [
         (r#"{"pairs_per_round": 1}"#, "pairs_per_round"),
         (r#"{"contradiction_neighbours": 0}"#, "contradiction_neighbours"),
+        (r#"{"candidate_sentences": 2}"#, "candidate_sentences is 2"),
+        (r#"{"candidate_sentences": 4, "contradiction_neighbours": 5}"#, "candidate_sentences is 4"),
         (r#"{"support_threshold": 1.5}"#, "support_threshold"),
         (r#"{"summac": {"use_entailment": false, "use_contradiction": false}}"#, "summac.use_entailment"),
     ] {
         let problem = serde_json::from_str::<DetectorOptions>(broken).unwrap().validate().unwrap_err();
         assert_eq!(problem.code, Code::INVALID_CONFIG);
         assert!(problem.message.starts_with(name), "{problem}");
+    }
+    for candidate_sentences in [0, 3, 8] {
+        let options = DetectorOptions { candidate_sentences, ..DetectorOptions::default() };
+        assert_eq!(options.validate(), Ok(()));
     }
 }
 

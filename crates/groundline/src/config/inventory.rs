@@ -81,6 +81,7 @@ options! {
     "limits.line_bytes": "bytes", "longest line of a JSONL file and largest JSON document. The response, the sources and the samples at their limits, together";
     "detectors.pairs_per_round": "pairs and texts, at least 2", "work that a method asks for at once. Bounds memory, and how much is lost at a deadline";
     "detectors.contradiction_neighbours": "sentences, at least 1", "how many of the evidence sentences nearest to a claim may contradict it. Few, because small models call unrelated sentences contradictions";
+    "detectors.candidate_sentences": "sentences, 0 = all, else at least contradiction_neighbours", "how many of the evidence sentences nearest to a claim entailment compares it with, and the windows that hold one of them. All, because what is left out may be what supports the claim; `groundline models candidates` measures on your requests what fewer save and change";
     "detectors.support_threshold": "probability, 0 to 1", "support from which on a sentence of evidence supports a claim. Decides the order of evidence, and verdicts too: only evidence at least as near as a supporting sentence may contradict the claim";
     "detectors.judge.passage_bytes": "bytes, at least 256", "bytes of sources that the judge is shown with one claim, about four a token; of longer sources the nearest windows";
     "detectors.judge.verdict_probability": "probability, 0.5 to 1", "how probable a judge's verdict counts as where it tells no probabilities. Not 1: judges err";

@@ -44,6 +44,16 @@ fn a_named_profile_of_another_model_or_of_other_settings_is_refused() {
     config.detectors.contradiction_neighbours += 1;
     let problem = ensemble_named(&config, engine.facts()).unwrap_err();
     assert!(problem.message.contains("detectors.contradiction_neighbours"), "{problem}");
+    config = named(&file);
+    config.detectors.candidate_sentences = 8;
+    let refused = |config: &Config| ensemble_named(config, engine.facts()).unwrap_err().message;
+    assert!(refused(&config).contains("detectors.candidate_sentences"));
+    let mut older = profile(engine.facts());
+    older["binding"]["detectors"].as_object_mut().unwrap().remove("candidate_sentences").unwrap();
+    std::fs::write(&file, older.to_string()).unwrap();
+    assert!(refused(&config).contains("detectors.candidate_sentences"), "it was fitted to all evidence");
+    config.detectors.candidate_sentences = 0;
+    assert!(matches!(ensemble_named(&config, engine.facts()), Ok(EnsembleUse::On(_))));
     std::fs::write(&file, "{").unwrap();
     assert_eq!(ensemble_named(&named(&file), engine.facts()).unwrap_err().code, Code::ENSEMBLE_PROFILE);
     let missing = named(&folder.path().join("none.json"));
