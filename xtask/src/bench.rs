@@ -207,7 +207,7 @@ fn candle(root: &Path, setup: &Setup) -> anyhow::Result<Command> {
     }
     println!("building candle");
     let folder = environment::target(root).join("bench-candle");
-    let arguments = ["build", "--release", "--locked", "--manifest-path", "benches/peers/candle/Cargo.toml"];
+    let arguments = ["build", "--release", "--manifest-path", "benches/peers/candle/Cargo.toml"];
     let mut build = crate::cargo(root);
     // As candle's own examples are built: it has code for wider registers that is chosen when it is compiled.
     build.args(arguments).arg("--target-dir").arg(&folder).env("RUSTFLAGS", "-C target-cpu=native");
