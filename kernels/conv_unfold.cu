@@ -10,7 +10,8 @@
 //
 // Launch: block = 128, grid = (ceil(rows / 4), taps); a warp a row and tap; no shared memory.
 //
-// Bytes: read 4 or 8 a row and tap and 2 w for each token found, written 2 w a row and tap. FLOPs: none.
+// Bytes: read 8 a row and tap whose row lies within the batch (none where the tap leads past either end of it), 2 w for each token
+// found; written 2 w a row and tap. FLOPs: none.
 #include "rows.h"
 
 struct UnfoldArgs {

@@ -3,11 +3,14 @@
 //   gather_rows:  out[t] = table[index[t]]
 //   embed_norm:   out[t] = LayerNorm(words[id] + positions[p] + types[type])
 //
-// Why two. Where a checkpoint has neither absolute positions nor token types at its input (every public DeBERTa-v3), the normed
-// embedding is a function of the id alone: the engine runs embed_norm once over the vocabulary at load, and a batch is one
-// gather from that table. Where it has them (groundline-mini, BERT), embed_norm runs for each batch; either table may be null.
-// A projection of narrower embeddings is linear, so the engine projects the three tables at load and needs no kernel for it.
-// gather_rows also picks the first token of each sequence (index = cu) for the last layer and the heads.
+// Why embed_norm runs for each batch. Where a checkpoint has neither absolute positions nor token types at its input (every public
+// DeBERTa-v3), the normed embedding is a function of the id alone, and a batch could be one gather from a table that was normed at
+// load. The engine does not do that: a row costs 2 w read and 2 w written either way, what the table saves is gain and offset (4 w,
+// from cache) and some FLOPs of a kernel that waits for memory, and the f32 variant would need the table a second time, in f32
+// (4 w a word, half a gigabyte for v3-large), or lose what it is for. At 8,192 tokens of v3-large the whole step moves 34 MB of the
+// pass's ten gigabytes or so. The host's checks do gather from such a table, which shows that both ways give the same.
+// The table of positions or of types may be null. A projection of narrower embeddings is linear, so the engine projects the
+// three tables at load and needs no kernel for it. gather_rows picks the first token of each sequence for the last layer and heads.
 //
 // Assumes: width a multiple of 8, at most 2048 for embed_norm; pointers aligned to 16 bytes; indices within their tables (the
 // engine has checked ids). embed_norm writes the f32 copy of the hidden state only where `wide` is given.

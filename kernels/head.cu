@@ -9,8 +9,9 @@
 //
 // Launch: pooler: block = 128, grid = (ceil(width / 4), ceil(sequences / 8)). classifier: block = 128, grid = (ceil(labels / 4), sequences).
 //
-// Bytes: pooler 2 w w for each eight sequences, 2 w w a sequence (from cache), 4 w a sequence out; classifier (2 w + 4 w) a logit.
-// FLOPs: 2 w w a sequence and the sum of the warps; 2 w a logit.
+// Bytes: pooler 2 w w for each eight sequences and 64 w for its bias, which every lane reads; 2 w w a sequence (from cache), 4 w a
+// sequence out; classifier (2 w + 4 w) and 2 for its bias a logit, 4 out. FLOPs: pooler 2 w w a sequence, 1 and the function an
+// output, and 160 for each of its eight sums over the warp; classifier 2 w + 161 a logit.
 #include "functions.h"
 #include "rows.h"
 

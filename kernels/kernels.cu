@@ -3,6 +3,7 @@
 #include "attention_cls.cu"
 #include "attention_disentangled.cu"
 #include "attention_plain.cu"
+#include "conformance.cu"
 #include "conv_unfold.cu"
 #include "embed.cu"
 #include "head.cu"

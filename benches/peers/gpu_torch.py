@@ -2,8 +2,8 @@
 
     python3 gpu_torch.py 0
 
-One JSON object on standard output. The lengths are those of `gpu-check`; batches are cut by tokens and sorted by length, which is kind to a
-program that pads.
+One JSON object a line on standard output, as they are found: whoever ends this early keeps what was said. The lengths are those of
+`gpu-check`; batches are cut by tokens and sorted by length, which is kind to a program that pads.
 """
 
 import json
@@ -14,9 +14,16 @@ import torch
 import transformers
 from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
 
-SIZES = {"large": (1024, 16, 24), "base": (768, 12, 12), "small": (768, 12, 6), "xsmall": (384, 6, 12)}
+# Width, heads, layers, and whether absolute positions and token types are added at the input, as groundline-mini has them.
+SIZES = {
+    "large": (1024, 16, 24, False),
+    "base": (768, 12, 12, False),
+    "small": (768, 12, 6, False),
+    "xsmall": (384, 6, 12, False),
+    "mini": (384, 12, 6, True),
+}
 BATCH_TOKENS = 16384
-SECONDS = 3.0
+SECONDS = 2.0
 
 
 class Random:
@@ -62,28 +69,33 @@ def measure(model, lengths, device):
     return round(rounds * len(lengths) / (time.perf_counter() - began))
 
 
+def tell(**found):
+    print(json.dumps(found), flush=True)
+
+
 def main():
     device = f"cuda:{int(sys.argv[1])}"
-    found = {"torch": torch.__version__, "transformers": transformers.__version__, "dtype": "float16"}
+    tell(torch=torch.__version__, transformers=transformers.__version__, dtype="float16")
     for attention in ("eager", "sdpa"):
-        for name, (hidden, heads, layers) in SIZES.items():
+        for name, (hidden, heads, layers, has_positions) in SIZES.items():
             config = DebertaV2Config(
                 vocab_size=4096, hidden_size=hidden, num_attention_heads=heads, num_hidden_layers=layers,
                 intermediate_size=4 * hidden, max_position_embeddings=512, relative_attention=True, position_buckets=256,
-                pos_att_type=["p2c", "c2p"], norm_rel_ebd="layer_norm", share_att_key=True, position_biased_input=False,
-                type_vocab_size=0, layer_norm_eps=1e-7, num_labels=3,
+                pos_att_type=["p2c", "c2p"], norm_rel_ebd="layer_norm", share_att_key=True, position_biased_input=has_positions,
+                type_vocab_size=2 if has_positions else 0, layer_norm_eps=1e-7, num_labels=3,
             )  # fmt: skip
             try:
                 config._attn_implementation = attention
-                model = DebertaV2ForSequenceClassification(config).half().to(device).eval()
+                # Random numbers are drawn faster there.
+                with torch.device(device):
+                    model = DebertaV2ForSequenceClassification(config).half().eval()
                 with torch.inference_mode():
                     for kind, lengths in (("128", [128] * (BATCH_TOKENS // 128)), ("mixed", mixed(BATCH_TOKENS // 100))):
-                        found[f"{name} {kind} {attention}"] = measure(model, lengths, device)
+                        tell(**{f"{name} {kind} {attention}": measure(model, lengths, device)})
                 del model
                 torch.cuda.empty_cache()
             except (ValueError, RuntimeError) as error:
-                found[f"{name} {attention}"] = f"not measured: {error}"[:200]
-    print(json.dumps(found))
+                tell(**{f"{name} {attention}": f"not measured: {error}"[:200]})
 
 
 main()

@@ -7,6 +7,8 @@
 #include "../attention_cls.cu"
 #include "../attention_disentangled.cu"
 #include "../attention_plain.cu"
+#include "../conformance.cu"
+#include "../mean_pool.cu"
 #include "check.h"
 
 using check::Distances;
@@ -294,10 +296,29 @@ static void sweep(bool full, i32 part, i32 parts) {
   }
 }
 
+static const std::pair<const char*, i32> TARGETS[] = {{"sm_80", 163 << 10}, {"sm_86", 99 << 10}, {"sm_89", 99 << 10}, {"sm_90a", 227 << 10}};
+
+// The kernels beside disentangled attention that take shared memory: plain attention with and without a bias, first tokens, the
+// mean, and the check of wrappers.
+static void print_other_launches() {
+  printf("target  kernel           d   reach  groups  stages  bytes\n");
+  for (const auto& [target, limit] : TARGETS) {
+    for (i32 d : {32, 64})
+      for (i32 reach : {0, 129, 512}) {
+        const std::pair<i32, i32> order[] = {{3, 2}, {2, 2}, {3, 1}, {2, 1}, {1, 2}, {1, 1}};
+        const auto* const found = std::find_if(std::begin(order), std::end(order), [&](auto it) { return plain_layout(d, reach, it.second, it.first).bytes <= limit; });
+        check::expect(found != std::end(order), "no launch fits");
+        printf("%-7s %-16s %-3d %-6d %-7d %-7d %d\n", target, "attention_plain", d, reach, found->first, found->second, plain_layout(d, reach, found->second, found->first).bytes);
+      }
+    for (const auto& [kernel, bytes] : {std::pair{"attention_cls", CLS_SHARED_BYTES}, {"mean_pool", MEAN_SHARED_BYTES}, {"conformance", CONFORMANCE_SHARED_BYTES}})
+      printf("%-7s %-16s -   -      1       1       %d\n", target, kernel, bytes);
+  }
+}
+
 // Every plan fits its target; the table is committed, so that a change of the layout is seen.
 static int print_launches() {
   printf("target  d   B    M     tokens  tables     groups  stages  bytes\n");
-  for (const auto& [target, limit] : {std::pair{"sm_80", 163 << 10}, {"sm_86", 99 << 10}, {"sm_89", 99 << 10}, {"sm_90a", 227 << 10}})
+  for (const auto& [target, limit] : TARGETS)
     for (i32 d : {32, 64})
       for (const Distances& layout : {Distances{256, 512}, Distances{256, 1680}, Distances{0, 512}})
         for (i32 tokens : {64, 128, 256, 512, 1680}) {
@@ -306,6 +327,7 @@ static int print_launches() {
           check::expect(plan.groups > 0 && plan.bytes <= limit, "no launch fits");
           printf("%-7s %-3d %-4d %-5d %-7d %-10s %-7d %-7d %d\n", target, d, layout.buckets, layout.most, tokens, plan.resident ? "resident" : "streaming", plan.groups, plan.stages, plan.bytes);
         }
+  print_other_launches();
   return check::failures ? 1 : 0;
 }
 

@@ -52,6 +52,7 @@ extern "C" i32 groundline_launch(const char* name, const void* argument, u64 byt
   ENTRY(pooler);
   ENTRY(classifier);
   ENTRY(mean_pool);
+  ENTRY(conformance);
 #undef ENTRY
   return NO_SUCH_KERNEL;
 }

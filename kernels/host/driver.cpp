@@ -61,7 +61,7 @@ std::map<u64, u64> memories;                        // of the device: where, and
 std::set<Stream*> streams;
 std::deque<Work> copies;  // from memory that is not pinned
 std::map<std::string, std::unique_ptr<Function>> functions;
-u64 alive = 0, memory_limit = 1ull << 40, memory_used = 0;
+u64 alive = 0, memory_limit = 1ull << 40, memory_used = 0, product_version = 130000;
 i32 contexts = 0, lost = OK;
 
 // What a function answers in place of doing what it should.
@@ -111,11 +111,13 @@ u64 fake_pending() {
   return pending;
 }
 void fake_memory(u64 bytes) { memory_limit = bytes; }
+void fake_product_version(u64 version) { product_version = version; }
 void fake_reset() {
   faults.clear();
   calls.clear();
   lost = OK;
   memory_limit = 1ull << 40;
+  product_version = 130000;
 }
 
 i32 cuInit(u32) { return fault(__func__); }
@@ -358,6 +360,7 @@ i32 suits(const Operation& o, const Matrix& a, const Matrix& b, const Matrix& c,
 
 extern "C" {
 
+u64 cublasLtGetVersion() { return product_version; }
 i32 cublasLtCreate(void** handle) {
   if (const i32 status = fault(__func__)) return status;
   return alive++, *handle = &alive, OK;

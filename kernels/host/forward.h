@@ -1,5 +1,6 @@
-// A whole forward pass as the engine will launch it: every kernel of this folder, and the products on the CPU, with halves in
-// and f32 sums, as the library gives them.
+// A whole forward pass with every kernel of this folder, and the products on the CPU, with halves in and f32 sums, as the library
+// gives them. The engine launches the same but for one thing: it has no table of normed embeddings (embed.cu says why), and what
+// it launches is run by its own tests.
 #pragma once
 #include "../kernels.cu"
 #include "checkpoint.h"

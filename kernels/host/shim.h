@@ -215,7 +215,13 @@ inline u32 f32_to_bits(f32 x) {
 }
 inline f32 infinity() { return bits_to_f32(0x7f800000u); }
 inline f32 fused(f32 a, f32 b, f32 c) { return counted(fmaf(a.value, b.value, c.value), 2); }
-inline f32 larger(f32 a, f32 b) { return fmaxf(a.value, b.value); }
+// As PTX has it: plus zero is larger than minus zero, and where one is NaN, also a signalling one, the other. fmaxf promises neither.
+inline f32 larger(f32 a, f32 b) {
+  if (std::isnan(a.value)) return b;
+  if (std::isnan(b.value)) return a;
+  if (a.value == b.value) return std::signbit(a.value) ? b : a;
+  return a.value < b.value ? b : a;
+}
 inline f32 magnitude(f32 a) { return fabsf(a.value); }
 inline f32 exp_base2(f32 x) {
   const float r = exp2f(x.value);
@@ -294,6 +300,7 @@ template <bool TRANSPOSED> inline void load_matrices(u32 (&r)[4], const void* ro
     }
   });
 }
+inline u32 shared_address(const void* p) { return (u32)((const char*)p - shim::block->shared.data()); }
 inline void copy_async_16(void* shared, const void* global, bool valid) {
   shim::aligned(shared, 16, "copy_async_16 is misaligned");
   shim::aligned(global, 16, "copy_async_16 is misaligned");

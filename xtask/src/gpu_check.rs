@@ -36,13 +36,15 @@ const MODEL: &str = "models/groundline-mini";
 const PLAN: &str = "\
 1. build the program gpu-check and the kernels' host twins, and pack them with groundline-mini and pairs into a folder below 64 MiB
 2. on a machine with a GPU, at most six minutes:
+   conformance each wrapper of an instruction, alone, against its host twin
+   kernels     every kernel of the module, alone, in every variant, against f64
    steps       every kernel and product of a pass, each alone, against the kernels' host twins
    gelu        which GELU the epilogue of cublasLt computes
    model       groundline-mini on the GPU against the CPU engine, 500 pairs
    attention   time of each kind of step, v3-large, 64 to 512 tokens
    throughput  pairs a second of v3-large, base, small, xsmall and groundline-mini, and their share of the roofline
    peers       the same in this machine's PyTorch with transformers, fp16, where it is there
-3. write what was found to benches/results/gpu-check.json";
+3. hold it against what is wanted (three times transformers, a share of the roofline), and write what was found to benches/results/gpu-check.json";
 
 /// Packs, and runs where there is a GPU.
 pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
@@ -83,6 +85,7 @@ fn pack(root: &Path, target: &Path, folder: &Path) -> anyhow::Result<()> {
         bail!("{PROGRAM} does not build");
     }
     std::fs::copy(target.join("release").join(PROGRAM), folder.join(PROGRAM))?;
+    strip(&folder.join(PROGRAM))?;
     library(root, &folder.join("kernels.so"))?;
     for (from, to) in FILES {
         std::fs::copy(root.join(from), folder.join(to)).with_context(|| format!("copy {from}"))?;
@@ -92,6 +95,16 @@ fn pack(root: &Path, target: &Path, folder: &Path) -> anyhow::Result<()> {
         if let (true, Some(name)) = (path.is_file(), path.file_name()) {
             std::fs::copy(&path, folder.join("model").join(name))?;
         }
+    }
+    Ok(())
+}
+
+/// Takes what is only for debuggers out of a program: five sixths of it, without which it would not fit.
+fn strip(program: &Path) -> anyhow::Result<()> {
+    let status = Command::new("strip").arg("--strip-all").arg(program).status();
+    let status = status.context("cannot start strip, which comes with the C++ compiler's binutils")?;
+    if !status.success() {
+        bail!("strip failed ({status})");
     }
     Ok(())
 }
@@ -118,12 +131,36 @@ mod tests {
             .skip(1)
             .map(|part| part.split('"').next().unwrap())
             .collect();
-        assert_eq!(names.len(), 6);
+        assert_eq!(names.len(), 8);
         for name in names {
             assert!(PLAN.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
         }
         for (file, _) in FILES {
             assert!(root.join(file).is_file(), "{file}");
         }
+    }
+
+    /// Program and library are some 9 MiB; building them for this test would take minutes.
+    #[test]
+    fn what_is_packed_as_it_is_leaves_room_for_the_program() {
+        const PROGRAM_BYTES: u64 = 16 << 20;
+        let root = crate::repository_root().unwrap();
+        let files: u64 = FILES.iter().map(|(file, _)| root.join(file).metadata().unwrap().len()).sum();
+        let bytes = files + size_of_folder(&root.join(MODEL)).unwrap();
+        assert!(bytes + PROGRAM_BYTES < MOST_BYTES, "{bytes} bytes");
+    }
+
+    #[test]
+    fn a_program_that_was_stripped_is_smaller_and_still_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("main.rs"), folder.path().join("program"));
+        std::fs::write(&source, "fn main() { std::process::exit(7) }").unwrap();
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let built = Command::new(rustc).args(["-g", "-o"]).arg(&program).arg(&source).status().unwrap();
+        assert!(built.success());
+        let before = program.metadata().unwrap().len();
+        strip(&program).unwrap();
+        assert!(program.metadata().unwrap().len() < before);
+        assert_eq!(Command::new(&program).status().unwrap().code(), Some(7));
     }
 }

@@ -1,27 +1,28 @@
 //! Everything there is to know of a GPU, in under six minutes: `cargo xtask gpu-check` builds and packs this, and a machine with a GPU runs it.
 //!
-//! What is right comes first (each step against the kernels' host twins, a whole model against the CPU engine), then what is fast.
-//! The findings are one JSON object, written to a file and told as they come. Status 4: there is no GPU; 1: something is wrong.
+//! What is right comes first (each wrapper of an instruction against its twin, each kernel against f64, each step of a pass against the
+//! kernels' host twins, a whole model against the CPU engine), then what is fast. Each part is a process of its own with a time of its
+//! own, so one that hangs or ends in a signal takes nothing else along. The findings are one JSON object, written to a file and told as
+//! they come. Status 4: there is no GPU; 1: something is wrong.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
+mod conduct;
+mod libraries;
+mod limited;
 mod models;
 mod parts;
+mod peers;
 mod roofline;
+mod verdict;
 
-use anyhow::Context as _;
 use clap::Parser;
-use groundline_inference::cuda::{DeviceInfo, HostKernels, look};
-use parts::{PARTS, Setup};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use conduct::TIME;
+use parts::PARTS;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-/// All of it; what would begin later is left out, and said to be: then not all is known to be right.
-const TIME: Duration = Duration::from_secs(330);
 const EXIT_NO_GPU: u8 = 4;
 
 #[derive(Debug, Parser)]
@@ -38,6 +39,15 @@ struct Arguments {
     /// Say what would be run, and run nothing
     #[arg(long)]
     plan: bool,
+    /// Every part in sizes so small that a stand-in for the driver computes them: figures mean nothing
+    #[arg(long)]
+    rehearsal: bool,
+    /// Run this part alone and write what it found; for the program itself
+    #[arg(long, value_name = "NAME", hide = true)]
+    part: Option<String>,
+    /// Seconds that the part has
+    #[arg(long, value_name = "N", default_value_t = 60, hide = true)]
+    seconds: u64,
 }
 
 fn main() -> ExitCode {
@@ -48,66 +58,19 @@ fn main() -> ExitCode {
             arguments.device,
             TIME.as_secs()
         );
-        PARTS.iter().for_each(|part| println!("  {:<12} {}", part.name, part.about));
+        PARTS.iter().for_each(|part| {
+            println!("  {:<12} {}, {} s at most", part.name, part.about, part.seconds);
+        });
         return ExitCode::SUCCESS;
     }
     // Why a pass was refused, or launches not captured, is only logged.
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
-    let device = look().map(|devices| devices.into_iter().find(|info| info.ordinal == arguments.device));
-    let device = match device {
-        Ok(Some(device)) => device,
-        Ok(None) => {
-            eprintln!("error: there is no GPU cuda:{}", arguments.device);
-            return ExitCode::from(EXIT_NO_GPU);
-        }
-        Err(problem) => {
-            eprintln!("error: this machine has no GPU that can be checked: {problem}");
-            return ExitCode::from(EXIT_NO_GPU);
-        }
+    let done = match &arguments.part {
+        Some(name) => conduct::run_part(&arguments, name),
+        None => conduct::check(&arguments),
     };
-    match check(&arguments, &device) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn check(arguments: &Arguments, device: &DeviceInfo) -> anyhow::Result<bool> {
-    println!("{device}");
-    let kernels = HostKernels::load(&arguments.folder.join("kernels.so"))?;
-    let setup =
-        Setup { folder: arguments.folder.clone(), ordinal: device.ordinal, kernels: Arc::new(kernels) };
-    let (started, mut all_right) = (Instant::now(), true);
-    let mut findings = json!({ "schema": "groundline.gpu-check/1", "device": device.to_string() });
-    for part in PARTS {
-        let began = Instant::now();
-        if started.elapsed() > TIME {
-            println!("{}: left out, the time is up", part.name);
-            findings[part.name] = json!({ "left_out": true });
-            all_right = false;
-            continue;
-        }
-        let (found, is_right) = match (part.run)(&setup, device) {
-            Ok(found) => (found.value, found.is_right),
-            Err(error) => (json!({ "error": format!("{error:#}") }), false),
-        };
-        let took = began.elapsed().as_secs_f64();
-        println!("{} ({took:.1} s, {}): {found}", part.name, if is_right { "right" } else { "WRONG" });
-        all_right &= is_right;
-        findings[part.name] = found;
-        write(&arguments.output, &findings)?;
-    }
-    findings["all_right"] = all_right.into();
-    findings["seconds"] = started.elapsed().as_secs_f64().round().into();
-    write(&arguments.output, &findings)?;
-    Ok(all_right)
-}
-
-/// After each part, so that what was found stays where a later part ends the process.
-fn write(path: &Path, findings: &Value) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(findings)? + "\n";
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
 }

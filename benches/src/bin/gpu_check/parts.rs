@@ -1,17 +1,19 @@
 //! The parts of the check, in the order that they are run: what is right, then what is fast.
 
 use super::models::{SIZES, Size, mixed_lengths, pairs};
+use super::peers::peers;
 use super::roofline::{flops, rate};
 use anyhow::{Context as _, anyhow, bail};
 use benches::read_pairs;
 use groundline_inference::cpu::Output;
-use groundline_inference::cuda::check::{Subject, compare_steps, gelu_form, time_steps};
+use groundline_inference::cuda::check::{
+    Subject, compare_kernels, compare_steps, compare_wrappers, gelu_form, kernel_names, time_steps,
+};
 use groundline_inference::cuda::{CudaEncoder, DeviceInfo, HALF_TOLERANCE, HostKernels};
 use groundline_inference::{DeviceChoice, Encoded, Engine as _, LoadOptions, Model};
 use groundline_types::{Problem, Score};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,52 @@ pub(crate) struct Setup {
     pub(crate) folder: PathBuf,
     pub(crate) ordinal: usize,
     pub(crate) kernels: Arc<HostKernels>,
+    pub(crate) scale: Scale,
+    /// What the part has, from the start of its process.
+    pub(crate) time: Duration,
+}
+
+/// How large everything is.
+#[derive(Debug, Clone)]
+pub(crate) struct Scale {
+    /// The kernels' lengths.
+    kernels: &'static [usize],
+    steps: &'static [usize],
+    model_pairs: usize,
+    attention: &'static [usize],
+    /// Tokens of a batch that is measured.
+    batch_tokens: usize,
+    /// How long each shape is measured.
+    measured: Duration,
+    /// Makes of a shape what is computed.
+    shape: fn(Size) -> Size,
+}
+
+impl Scale {
+    pub(crate) fn full() -> Self {
+        Self {
+            kernels: &[700, 300, 130, 65, 64, 17, 1],
+            steps: &[300, 130, 64, 17, 1],
+            model_pairs: 500,
+            attention: &[64, 128, 256, 384, 512],
+            batch_tokens: 16_384,
+            measured: Duration::from_secs(3),
+            shape: |size| size,
+        }
+    }
+
+    /// The same parts where a processor stands in for the GPU.
+    pub(crate) fn rehearsal() -> Self {
+        Self {
+            kernels: &[65, 20],
+            steps: &[20, 3],
+            model_pairs: 4,
+            attention: &[64],
+            batch_tokens: 128,
+            measured: Duration::ZERO,
+            shape: Size::tiny,
+        }
+    }
 }
 
 /// What a part found.
@@ -32,51 +80,113 @@ pub(crate) struct Found {
 pub(crate) struct Part {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
+    /// What it may take; then it is ended.
+    pub(crate) seconds: u64,
+    /// Wants the folders that CUDA's libraries were found in; PyTorch has its own.
+    pub(crate) with_libraries: bool,
     pub(crate) run: fn(&Setup, &DeviceInfo) -> anyhow::Result<Found>,
 }
 
 /// All of them.
-pub(crate) const PARTS: [Part; 6] = [
+pub(crate) const PARTS: [Part; 8] = [
+    Part {
+        name: "conformance",
+        about: "each wrapper of an instruction, alone, against its host twin: special numbers, every half, layouts, copies",
+        seconds: 20,
+        with_libraries: true,
+        run: conformance,
+    },
+    Part {
+        name: "kernels",
+        about: "every kernel of the module, alone, in every variant and layout of shared memory, against f64",
+        seconds: 40,
+        with_libraries: true,
+        run: kernels,
+    },
     Part {
         name: "steps",
         about: "every kernel and product in a pass, each alone, against the kernels' host twins: head widths 32 and 64, \
                 convolution, positions, f32 variant",
+        seconds: 60,
+        with_libraries: true,
         run: steps,
     },
     Part {
         name: "gelu",
         about: "which GELU the epilogue of cublasLt computes, the exact one or that with tanh",
+        seconds: 20,
+        with_libraries: true,
         run: gelu,
     },
     Part {
         name: "model",
         about: "groundline-mini on the GPU against the CPU engine: logits and decisions of 500 pairs",
+        seconds: 70,
+        with_libraries: true,
         run: model,
     },
     Part {
         name: "attention",
         about: "time of fused attention and of each other kind of step, v3-large, 64 to 512 tokens",
+        seconds: 30,
+        with_libraries: true,
         run: attention,
     },
     Part {
         name: "throughput",
         about: "pairs a second of v3-large, base, small, xsmall and groundline-mini shapes, and their share of the roofline",
+        seconds: 80,
+        with_libraries: true,
         run: throughput,
     },
     Part {
         name: "peers",
         about: "the same shapes and lengths in this machine's PyTorch with transformers, fp16, where it is there",
+        seconds: 130,
+        with_libraries: false,
         run: peers,
     },
 ];
 
 /// How far a step may be from its twin: both sum in f32, in another order, and round to halves.
 const MOST_STEP_DIFFERENCE: f64 = 2e-3;
-const MODEL_PAIRS: usize = 500;
-/// How long each shape is measured.
-const MEASURED: Duration = Duration::from_secs(4);
-/// Tokens of a batch that is measured.
-const BATCH_TOKENS: usize = 16_384;
+
+fn conformance(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+    let (mut value, mut is_right) = (json!({}), true);
+    for it in compare_wrappers(setup.ordinal, &setup.kernels)? {
+        is_right &= it.different == 0;
+        value[it.wrapper] = json!({
+            "allowed": it.allowed, "words": it.words, "different": it.different, "largest": it.largest,
+            "first": it.first,
+        });
+    }
+    Ok(Found { value, is_right })
+}
+
+/// The worst launch of each kernel; and no kernel of the module may be without one.
+fn kernels(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+    let differences = compare_kernels(setup.ordinal, setup.scale.kernels)?;
+    let (mut value, mut is_right) = (json!({ "lengths": setup.scale.kernels }), true);
+    for name in kernel_names().into_iter().filter(|name| *name != "conformance") {
+        let of_kernel = || differences.iter().filter(|it| it.kernel == name);
+        let Some(worst) = of_kernel().max_by(|a, b| a.relative.total_cmp(&b.relative)) else {
+            (value[name], is_right) = (json!({ "launches": 0 }), false);
+            continue;
+        };
+        let wrong: Vec<_> = of_kernel().filter(|it| !it.is_right()).map(|it| &it.what).collect();
+        is_right &= wrong.is_empty();
+        // JSON has no infinity.
+        let relative = if worst.relative.is_finite() {
+            worst.relative.into()
+        } else {
+            json!("not finite, or out of place")
+        };
+        value[name] = json!({
+            "launches": of_kernel().count(), "worst": worst.what, "relative": relative, "wrong": wrong,
+        });
+    }
+    Ok(Found { value, is_right })
+}
 
 fn steps(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
     let base = Size { name: "d64", hidden: 256, heads: 4, layers: 2, has_positions: false, has_conv: false };
@@ -86,9 +196,9 @@ fn steps(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
         Size { name: "d32 with positions", heads: 8, has_positions: true, ..base },
         Size { name: "1024 wide", hidden: 1024, heads: 16, layers: 1, ..base },
     ];
-    let batch = pairs(&[300, 130, 64, 17, 1]);
+    let batch = pairs(setup.scale.steps);
     let (mut worst, mut value) = (0.0_f64, json!({}));
-    for size in sizes {
+    for size in sizes.map(setup.scale.shape) {
         let (config, weights) = (size.config(), size.weights());
         for wide in [false, true] {
             let subject = Subject { ordinal: setup.ordinal, config: &config, weights: &weights };
@@ -118,7 +228,7 @@ fn model(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
         Model::load(&setup.folder.join("model"), &options)
     };
     let (cpu, gpu) = (load(DeviceChoice::Cpu)?, load(DeviceChoice::Cuda(setup.ordinal))?);
-    let pairs = read_pairs(&setup.folder.join("pairs.jsonl.gz"), MODEL_PAIRS)?;
+    let pairs = read_pairs(&setup.folder.join("pairs.jsonl.gz"), setup.scale.model_pairs)?;
     let batch: Vec<Encoded> = pairs.iter().filter_map(|work| cpu.encode(work).ok()).collect();
     let right: Vec<Vec<f32>> = cpu.run(&batch).into_iter().map(logits).collect::<anyhow::Result<_>>()?;
     let (mut worst, mut flipped, mut clearly) = (0.0_f32, 0, 0);
@@ -136,7 +246,7 @@ fn model(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
         flipped = flipped.max(differ);
     }
     let report = gpu.verify()?;
-    let is_whole = batch.len() * 10 >= MODEL_PAIRS * 9 && report.has_golden;
+    let is_whole = batch.len() * 10 >= setup.scale.model_pairs * 9 && report.has_golden;
     let is_right = is_whole && worst <= HALF_TOLERANCE && flipped <= 1 && clearly == 0 && report.has_passed();
     let value = json!({
         "engine": gpu.name(), "pairs": batch.len(), "largest_difference": worst, "flipped": flipped,
@@ -160,11 +270,12 @@ fn decision(logits: &[f32]) -> (usize, f32) {
 }
 
 fn attention(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
-    let size = Size { layers: 2, ..SIZES[0] };
+    let size = (setup.scale.shape)(Size { layers: 2, ..SIZES[0] });
+    let batch_tokens = setup.scale.batch_tokens;
     let (config, weights) = (size.config(), size.weights());
-    let mut value = json!({ "tokens": BATCH_TOKENS / 2, "unit": "milliseconds a step" });
-    for length in [64, 128, 256, 384, 512] {
-        let batch = pairs(&vec![length; BATCH_TOKENS / 2 / length]);
+    let mut value = json!({ "tokens": batch_tokens / 2, "unit": "milliseconds a step" });
+    for &length in setup.scale.attention {
+        let batch = pairs(&vec![length; batch_tokens / 2 / length]);
         let subject = Subject { ordinal: setup.ordinal, config: &config, weights: &weights };
         let mut kinds = json!({});
         for kind in time_steps(subject, &batch, 10)? {
@@ -177,10 +288,11 @@ fn attention(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
 
 fn throughput(setup: &Setup, device: &DeviceInfo) -> anyhow::Result<Found> {
     let mut value = json!({});
-    for size in SIZES {
+    let Scale { batch_tokens, measured, .. } = setup.scale;
+    for size in SIZES.map(setup.scale.shape) {
         let encoder = CudaEncoder::open(setup.ordinal, &size.config(), &size.weights())?;
-        let mut lengths = vec![("128", vec![128; BATCH_TOKENS / 128])];
-        lengths.push(("mixed", mixed_lengths(BATCH_TOKENS / 100)));
+        let mut lengths = vec![("128", vec![128; batch_tokens / 128])];
+        lengths.push(("mixed", mixed_lengths((batch_tokens / 100).max(1))));
         for (name, lengths) in lengths {
             let batch = pairs(&lengths);
             // The first times load, capture and instantiate.
@@ -191,7 +303,7 @@ fn throughput(setup: &Setup, device: &DeviceInfo) -> anyhow::Result<Found> {
                 }
             }
             let (began, mut rounds) = (Instant::now(), 0);
-            while began.elapsed() < MEASURED {
+            while rounds == 0 || began.elapsed() < measured {
                 encoder.run(&batch);
                 rounds += 1;
             }
@@ -206,22 +318,4 @@ fn throughput(setup: &Setup, device: &DeviceInfo) -> anyhow::Result<Found> {
         }
     }
     Ok(Found { value, is_right: true })
-}
-
-fn peers(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
-    let script = setup.folder.join("gpu_torch.py");
-    let output = Command::new("python3").arg(script).arg(setup.ordinal.to_string()).output();
-    let output = match output {
-        Ok(output) if output.status.success() => output,
-        Ok(output) => {
-            let told = String::from_utf8_lossy(&output.stderr);
-            let why = told.lines().last().unwrap_or("python3 failed").to_owned();
-            return Ok(Found { value: json!({ "not_measured": why }), is_right: true });
-        }
-        Err(error) => {
-            let why = format!("python3: {error}");
-            return Ok(Found { value: json!({ "not_measured": why }), is_right: true });
-        }
-    };
-    Ok(Found { value: serde_json::from_slice(&output.stdout)?, is_right: true })
 }

@@ -116,5 +116,11 @@ arguments! {
     MeanArgs { Read x, Read cu, Write out; width: i32 }
 }
 
+// Of the kernel that only a check launches.
+#[cfg(any(test, feature = "kernels-host"))]
+arguments! {
+    ConformanceArgs { Read r#in, Write out, Update counter; operation: i32 }
+}
+
 #[cfg(test)]
 mod tests;

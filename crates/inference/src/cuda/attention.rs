@@ -53,7 +53,7 @@ impl SlotWindow {
     }
 }
 
-fn disentangled_bytes(width: usize, window: SlotWindow, launch: AttentionLaunch) -> usize {
+pub(super) fn disentangled_bytes(width: usize, window: SlotWindow, launch: AttentionLaunch) -> usize {
     let AttentionLaunch { resident, groups, stages, .. } = launch;
     let lut = if resident { 2 * window.slots * width } else { 0 };
     let start = (lut + 2 * window.reach - 1).next_multiple_of(64);
@@ -62,13 +62,13 @@ fn disentangled_bytes(width: usize, window: SlotWindow, launch: AttentionLaunch)
     2 * (start + groups * group)
 }
 
-fn plain_bytes(width: usize, launch: AttentionLaunch) -> usize {
+pub(super) fn plain_bytes(width: usize, launch: AttentionLaunch) -> usize {
     2 * launch.groups * (launch.stages * 2 * TILE * width + TILE * width)
 }
 
 /// (resident, groups, stages) in the order of preference: resident tables first, then as many groups as fit (they hide each
 /// other's waits), then two stages. The order is a guess until a device has been measured.
-const PREFERENCE: [(bool, usize, usize); 10] = [
+pub(super) const PREFERENCE: [(bool, usize, usize); 10] = [
     (true, 3, 2),
     (true, 2, 2),
     (true, 3, 1),

@@ -1,13 +1,21 @@
-//! Holding a GPU against what is known: each step against the kernels' host twins, time by kind of step, and which GELU the library of
-//! products computes. For `cargo xtask gpu-check`; nothing of the engine needs it.
+//! Holding a GPU against what is known: each wrapper of an instruction against its twin, each kernel against f64, each step of a pass
+//! against the kernels' host twins, time by kind of step, and which GELU the library of products computes. For `cargo xtask gpu-check`;
+//! nothing of the engine needs it.
+
+mod attention;
+mod case;
+mod conformance;
+mod rows;
+
+pub use conformance::WrapperDifference;
 
 use super::arguments::{Access, Arguments, Ptr};
 use super::batch::{Ask, OutputLayout, Packed, pack};
-use super::device::{CudaDevice, gelu_differences};
+use super::device::{BareDevice, CudaDevice, gelu_differences};
 use super::host::{HostDevice, HostKernels, singles};
 use super::plan::Plan;
 use super::runner::Fault;
-use super::steps::Step;
+use super::steps::{Launch, Step};
 use crate::deberta::{DebertaConfig, Weights};
 use crate::engine::Encoded;
 use groundline_types::{Code, Problem};
@@ -34,6 +42,31 @@ pub struct StepDifference {
     /// Relative L2 difference of everything that it wrote; infinite where one has a number that is not finite and the other
     /// has not.
     pub relative: f64,
+}
+
+/// Something that runs one launch without a model: its argument points into `input` and `output`, and `output` is what it left.
+pub(super) trait Alone {
+    fn run_alone(&self, launch: &Launch, input: &[u8], output: &mut [u8]) -> Result<(), Fault>;
+}
+
+/// How one launch of one kernel differs from its definition in f64.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelDifference {
+    /// Its name in the module.
+    pub kernel: &'static str,
+    /// The setting: widths, lengths, how it lies in shared memory.
+    pub what: String,
+    /// Relative L2 difference; infinite where one is finite and the other is not.
+    pub relative: f64,
+    /// The most that it may be.
+    pub tolerance: f64,
+}
+
+impl KernelDifference {
+    /// Whether the kernel is as near as it must be.
+    pub fn is_right(&self) -> bool {
+        self.relative <= self.tolerance
+    }
 }
 
 /// Time of all steps of one kind in one pass.
@@ -69,6 +102,39 @@ fn name_of(step: &Step) -> &'static str {
         Step::Launch(launch) => launch.kernel,
         Step::Product(_) => "product",
     }
+}
+
+/// What NVIDIA's compiler made of the kernels, with a line for each and target.
+const RESOURCES: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/gen/resources.txt"));
+
+/// Every kernel of the module, by name, in order.
+pub fn kernel_names() -> Vec<&'static str> {
+    let mut names: Vec<_> =
+        RESOURCES.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Runs each wrapper of an instruction on a GPU, and compares it with its twin.
+///
+/// # Errors
+/// As [`super::CudaEncoder::open`]; [`Code::DEVICE_LOST`] where one cannot be run.
+pub fn compare_wrappers(ordinal: usize, kernels: &HostKernels) -> Result<Vec<WrapperDifference>, Problem> {
+    let device = BareDevice::open(ordinal)?;
+    conformance::compare(&device, kernels).map_err(problem)
+}
+
+/// Launches every kernel of the module on a GPU, in every variant that its blocks have room for, over sequences of these lengths (not
+/// none, none of them 0), and compares it with its definition in f64.
+///
+/// # Errors
+/// As [`compare_wrappers`].
+pub fn compare_kernels(ordinal: usize, lengths: &[usize]) -> Result<Vec<KernelDifference>, Problem> {
+    let device = BareDevice::open(ordinal)?;
+    let mut cases = rows::cases();
+    cases.extend(attention::cases(device.limits().block_shared_bytes, lengths));
+    cases.iter().map(|case| case.run(&device)).collect::<Result<_, _>>().map_err(problem)
 }
 
 /// Runs a batch on a GPU and through the host's kernels, for logits and for means, one step at a time, and compares what each step
@@ -212,8 +278,40 @@ pub fn gelu_form(ordinal: usize) -> Result<GeluForm, Problem> {
 mod tests {
     use super::*;
     use crate::cuda::batch::{Bucket, NOT_FINITE};
+    use crate::cuda::host::tests::kernels;
     use crate::cuda::plan::tests::for_each;
     use half::f16;
+    use std::collections::BTreeSet;
+
+    /// An H200's.
+    const BLOCK_SHARED_BYTES: usize = 227 << 10;
+
+    #[test]
+    fn every_kernel_of_the_module_has_a_case_and_its_host_twin_is_right_in_each() {
+        let kernels = kernels();
+        let mut cases = rows::cases();
+        cases.extend(attention::cases(BLOCK_SHARED_BYTES, &[1, 130, 64, 17]));
+        let mut seen = BTreeSet::from(["conformance"]);
+        for case in &cases {
+            let found = case.run(&*kernels).unwrap();
+            assert!(found.is_right(), "{found:?}");
+            seen.insert(found.kernel);
+        }
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), kernel_names());
+    }
+
+    #[test]
+    fn a_kernel_that_is_given_one_wrong_number_is_seen() {
+        let kernels = kernels();
+        for mut case in rows::cases().into_iter().filter(|case| case.launch.kernel != "bias_relu") {
+            // The last number that says how much there is.
+            let numbers = &mut case.launch.arguments.numbers;
+            let width = numbers.iter().position(|raw| i32::from_ne_bytes(*raw) >= 16).unwrap();
+            numbers[width] = (i32::from_ne_bytes(numbers[width]) - 8).to_ne_bytes();
+            let found = case.run(&*kernels).unwrap();
+            assert!(!found.is_right(), "{found:?}");
+        }
+    }
 
     fn halves(values: &[f32]) -> Vec<u8> {
         values.iter().flat_map(|&value| f16::from_f32(value).to_ne_bytes()).collect()

@@ -13,7 +13,7 @@ mod status;
 
 pub use library::{DeviceInfo, look};
 #[cfg(feature = "kernels-host")]
-pub(super) use probe::gelu_differences;
+pub(super) use probe::{BareDevice, gelu_differences};
 
 use super::arguments::Ptr;
 use super::attention::DeviceLimits;
@@ -34,7 +34,6 @@ use memory::{DeviceMemory, PinnedMemory};
 use products::Products;
 use status::fault_of;
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::{CString, c_void};
 
 /// Tokens of a pass where memory is no limit: enough to fill the largest devices.
 pub(super) const DEFAULT_BUDGET_TOKENS: usize = 16_384;
@@ -263,46 +262,15 @@ impl CudaDevice {
 
     fn launch(&mut self, launch: &Launch, address: &dyn Fn(Ptr) -> u64) -> Result<(), Fault> {
         let function = self.function(launch)?;
-        // As words, so that it is aligned as a struct of addresses is.
-        let bytes = launch.arguments.bytes(address);
-        let mut argument: Vec<u64> = bytes
-            .chunks_exact(8)
-            .map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
-            .collect();
-        let grid = (launch.grid.0 as u32, launch.grid.1 as u32, 1);
-        let block = (launch.threads as u32, 1, 1);
-        let mut parameters = [argument.as_mut_ptr().cast::<c_void>()];
-        // SAFETY: the kernel takes one struct, whose bytes these are (tests compare it with the kernels' source), and every
-        // address in it leads into memory that the plan has made large enough and that outlives the stream's work.
-        unsafe {
-            result::launch_kernel(
-                function,
-                grid,
-                block,
-                launch.shared_bytes as u32,
-                self.opened.stream(),
-                &mut parameters,
-            )
-        }
-        .map_err(fault_of)
+        // SAFETY: every address leads into memory that the plan has made large enough and that outlives the stream's work.
+        unsafe { self.opened.launch(function, launch, address) }
     }
 
     fn function(&mut self, launch: &Launch) -> Result<sys::CUfunction, Fault> {
         if let Some(function) = self.functions.get(launch.kernel) {
             return Ok(*function);
         }
-        let name = CString::new(launch.kernel).map_err(|error| Fault::Refused(error.to_string()))?;
-        // SAFETY: the module stays loaded as long as `opened`.
-        let function =
-            unsafe { result::module::get_function(self.opened.module(), name) }.map_err(fault_of)?;
-        // More than 48 KiB must be asked for, and another launch of the kernel may take more than this one.
-        if launch.shared_bytes > 0 {
-            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            let bytes = self.limits.block_shared_bytes as i32;
-            // SAFETY: the function was just got.
-            unsafe { result::function::set_function_attribute(function, attribute, bytes) }
-                .map_err(fault_of)?;
-        }
+        let function = self.opened.function(launch)?;
         self.functions.insert(launch.kernel, function);
         Ok(function)
     }

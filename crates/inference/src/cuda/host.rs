@@ -5,6 +5,7 @@
 use super::arguments::Ptr;
 use super::attention::DeviceLimits;
 use super::batch::Packed;
+use super::check::Alone;
 use super::pack::{Packer, product};
 use super::plan::Plan;
 use super::runner::{Device, Fault};
@@ -55,6 +56,24 @@ impl HostKernels {
             1 => Err(refused("there is no such kernel".to_owned())),
             _ => Err(refused("its argument has another size".to_owned())),
         }
+    }
+}
+
+impl Alone for HostKernels {
+    fn run_alone(&self, launch: &Launch, input: &[u8], output: &mut [u8]) -> Result<(), Fault> {
+        let (mut read, mut written) = (Memory::poisoned(input.len()), Memory::poisoned(output.len()));
+        read.write(0, input)?;
+        written.write(0, output)?;
+        let argument = launch.arguments.bytes(|pointer| match pointer {
+            Ptr::Input(at) => read.address() + at as u64,
+            Ptr::Output(at) => written.address() + at as u64,
+            _ => 0,
+        });
+        let [x, y] = [launch.grid.0 as u64, launch.grid.1 as u64];
+        let grid = [x, y, launch.threads as u64, launch.shared_bytes as u64, 0];
+        self.launch(launch.kernel, &argument, grid)?;
+        output.copy_from_slice(written.read(0, output.len())?);
+        Ok(())
     }
 }
 

@@ -6,6 +6,9 @@
 
 mod attend;
 
+#[cfg(test)]
+pub(super) use attend::CLS_SHARED_BYTES;
+
 use super::arguments::{
     ActivationArgs, Arguments, ClassifierArgs, EmbedArgs, GatherArgs, MeanArgs, NormArgs, PoolerArgs, Ptr,
     UnfoldArgs,
@@ -26,7 +29,7 @@ const ACTIVATION_THREADS: usize = 256;
 const POOLER_ROWS: usize = 8;
 const MEAN_THREADS: usize = 256;
 const MEAN_COLUMNS: usize = 256;
-const MEAN_SHARED_BYTES: usize = 8 * MEAN_COLUMNS * 4;
+pub(super) const MEAN_SHARED_BYTES: usize = 8 * MEAN_COLUMNS * 4;
 
 /// The steps of a bucket, and where its buffers lie.
 #[derive(Debug, Clone, PartialEq)]

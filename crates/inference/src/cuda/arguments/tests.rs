@@ -105,6 +105,7 @@ fn examples() -> Vec<Arguments> {
         ClassifierArgs { pooled: n, weight: n, bias: n, logits: n, not_finite: n, labels: 0, width: 0 }
             .into(),
         MeanArgs { x: n, cu: n, out: n, width: 0 }.into(),
+        ConformanceArgs { r#in: n, out: n, counter: n, operation: 0 }.into(),
     ]
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use std::collections::BTreeMap;
 
 /// Slots of a model with B buckets on either side (0 for none), up to the distance M.
 fn relative(buckets: usize, most: usize, longest: usize) -> Relative {
@@ -15,16 +16,12 @@ fn relative(buckets: usize, most: usize, longest: usize) -> Relative {
 fn launches_are_laid_out_as_the_kernels_own_source_says() {
     let table = include_str!("../../../../../kernels/gen/launches.txt");
     let mut lines = 0;
-    for line in table.lines().skip(1) {
+    let (disentangled, others) = table.split_once("target  kernel").unwrap();
+    for line in disentangled.lines().skip(1) {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [target, rest @ ..] = fields.as_slice() else { panic!("{line}") };
         let number = |index: usize| rest[index].parse::<usize>().unwrap();
-        let limit = match *target {
-            "sm_80" => 163 << 10,
-            "sm_86" | "sm_89" => 99 << 10,
-            "sm_90a" => 227 << 10,
-            other => panic!("{other}"),
-        };
+        let limit = limit_of(target);
         let (width, buckets, most, tokens) = (number(0), number(1), number(2), number(3));
         let window = SlotWindow::of(&relative(buckets, most, tokens), tokens.next_multiple_of(TILE));
         let launch = disentangled_launch(limit, width, window).unwrap();
@@ -34,6 +31,37 @@ fn launches_are_laid_out_as_the_kernels_own_source_says() {
         lines += 1;
     }
     assert!(lines > 100);
+    let mut kernels = BTreeMap::new();
+    for line in others.lines().skip(1) {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [target, kernel, width, reach, layout @ ..] = fields.as_slice() else { panic!("{line}") };
+        let (kernel, reach) = (*kernel, *reach);
+        *kernels.entry(kernel).or_insert(0) += 1;
+        let layout = layout.join(" ");
+        match kernel {
+            "attention_plain" if reach == "0" => {
+                let launch = plain_launch(limit_of(target), width.parse().unwrap()).unwrap();
+                let found = format!("{} {} {}", launch.groups, launch.stages, launch.shared_bytes);
+                assert_eq!(found, layout, "{line}");
+            }
+            // With a bias: launched by the check alone, which has its own test.
+            "attention_plain" => {}
+            "attention_cls" => assert_eq!(layout, format!("1 1 {}", crate::cuda::plan::CLS_SHARED_BYTES)),
+            "mean_pool" => assert_eq!(layout, format!("1 1 {}", crate::cuda::plan::MEAN_SHARED_BYTES)),
+            "conformance" => assert_eq!(layout, "1 1 4096"),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(kernels.into_values().collect::<Vec<_>>(), [4, 24, 4, 4]);
+}
+
+fn limit_of(target: &str) -> usize {
+    match target {
+        "sm_80" => 163 << 10,
+        "sm_86" | "sm_89" => 99 << 10,
+        "sm_90a" => 227 << 10,
+        other => panic!("{other}"),
+    }
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Finding CUDA and its devices when the process runs: nothing of it is needed to build.
 
+use super::super::arguments::Ptr;
 use super::super::attention::DeviceLimits;
 use super::super::runner::Fault;
+use super::super::steps::Launch;
 use super::super::targets::{Capability, choose};
 use super::products::Products;
 use super::status::{explained, fault_of};
 use cudarc::driver::{result, sys};
 use groundline_types::{Code, Problem};
+use std::ffi::{CString, c_void};
 
 /// A GPU, as it presents itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +46,72 @@ impl std::fmt::Display for DeviceInfo {
 const DRIVER: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 const PRODUCTS: [&str; 2] = ["libcublasLt.so.13", "libcublasLt.so"];
 
+/// What is called of the driver.
+const DRIVER_FUNCTIONS: [&str; 39] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceTotalMem_v2",
+    "cuDeviceGetAttribute",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuCtxSynchronize",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuModuleGetFunction",
+    "cuFuncSetAttribute",
+    "cuLaunchKernel",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemcpyHtoD_v2",
+    "cuMemcpyDtoH_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemsetD8Async",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamSynchronize",
+    "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphLaunch",
+    "cuGraphDestroy",
+    "cuGraphExecDestroy",
+    "cuEventCreate",
+    "cuEventDestroy_v2",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuEventElapsedTime_v2",
+];
+/// And of the library of products.
+const PRODUCT_FUNCTIONS: [&str; 13] = [
+    "cublasLtGetVersion",
+    "cublasLtCreate",
+    "cublasLtDestroy",
+    "cublasLtMatmulPreferenceCreate",
+    "cublasLtMatmulPreferenceDestroy",
+    "cublasLtMatmulPreferenceSetAttribute",
+    "cublasLtMatrixLayoutCreate",
+    "cublasLtMatrixLayoutDestroy",
+    "cublasLtMatmulDescCreate",
+    "cublasLtMatmulDescDestroy",
+    "cublasLtMatmulDescSetAttribute",
+    "cublasLtMatmulAlgoGetHeuristic",
+    "cublasLtMatmul",
+];
+/// The library of products whose structures these bindings describe, and which the driver that the kernels need comes with.
+const PRODUCT_MAJOR: usize = 13;
+
+const DRIVER_ADVICE: &str =
+    "install NVIDIA's driver 580 or newer (in a container: start it with its GPUs), or use the CPU";
+const PRODUCT_ADVICE: &str = "install CUDA 13's cuBLAS, or name the folder that has it in LD_LIBRARY_PATH (PyTorch brings it in \
+                              site-packages/nvidia/cu13/lib)";
+
 fn unavailable(message: String) -> Problem {
     Problem::new(Code::DEVICE_UNAVAILABLE, message)
 }
@@ -59,25 +128,61 @@ fn missing(names: [&str; 2], path: Option<&str>, advice: &str) -> Problem {
     ))
 }
 
+/// A library that was found and is not the one that is wanted.
+fn unfit(library: &str, what: &str, advice: &str) -> Problem {
+    unavailable(format!("CUDA cannot be used: the {library} that was found {what}; {advice}"))
+}
+
+/// The first of `functions` that a library lacks: the bindings would panic where it is called.
+fn first_missing(functions: &[&'static str], has: impl Fn(&str) -> bool) -> Option<&'static str> {
+    functions.iter().find(|name| !has(name)).copied()
+}
+
+/// Refuses a library of products of another version (130200 is 13.2).
+fn check_version(version: usize) -> Result<(), Problem> {
+    let (major, minor) = (version / 10_000, version / 100 % 100);
+    if major == PRODUCT_MAJOR {
+        return Ok(());
+    }
+    let what = format!("is version {major}.{minor}, and the engine is built for version {PRODUCT_MAJOR}");
+    Err(unfit(PRODUCTS[1], &what, PRODUCT_ADVICE))
+}
+
+/// Whether the libraries have what is called of them. Both were found.
+fn check_functions() -> Result<(), Problem> {
+    type Any = unsafe extern "C" fn();
+    // SAFETY: both were just found; a name is looked up, and nothing is called.
+    let in_driver = |name: &str| unsafe { sys::culib().get::<Any>(name.as_bytes()) }.is_ok();
+    // SAFETY: the same.
+    let in_products =
+        |name: &str| unsafe { cudarc::cublaslt::sys::culib().get::<Any>(name.as_bytes()) }.is_ok();
+    let lacks = |name: &str| format!("lacks the function {name}");
+    if let Some(name) = first_missing(&DRIVER_FUNCTIONS, in_driver) {
+        return Err(unfit(DRIVER[1], &lacks(name), DRIVER_ADVICE));
+    }
+    if let Some(name) = first_missing(&PRODUCT_FUNCTIONS, in_products) {
+        return Err(unfit(PRODUCTS[1], &lacks(name), PRODUCT_ADVICE));
+    }
+    // SAFETY: it has the function, as just seen, which takes nothing.
+    check_version(unsafe { cudarc::cublaslt::sys::cublasLtGetVersion() })
+}
+
 /// Finds every GPU that this process may use, in the order of their numbers.
 ///
 /// # Errors
-/// [`Code::DEVICE_UNAVAILABLE`] without a driver, without cublasLt, without a device; the message says which library was looked for, where,
-/// and what to do.
+/// [`Code::DEVICE_UNAVAILABLE`] without a driver, without cublasLt, without a device, or where a library is of another version; the
+/// message says which library was looked for, where, and what to do.
 pub fn look() -> Result<Vec<DeviceInfo>, Problem> {
     let path = std::env::var("LD_LIBRARY_PATH").ok();
     // SAFETY: loads and unloads a library of NVIDIA's, whose initialisers may run anywhere.
     if !unsafe { sys::is_culib_present() } {
-        let advice =
-            "install NVIDIA's driver 580 or newer (in a container: start it with its GPUs), or use the CPU";
-        return Err(missing(DRIVER, path.as_deref(), advice));
+        return Err(missing(DRIVER, path.as_deref(), DRIVER_ADVICE));
     }
     // SAFETY: the same.
     if !unsafe { cudarc::cublaslt::sys::is_culib_present() } {
-        let advice = "install CUDA 13's cuBLAS, or name the folder that has it in LD_LIBRARY_PATH (PyTorch brings it in \
-                      site-packages/nvidia/cu13/lib)";
-        return Err(missing(PRODUCTS, path.as_deref(), advice));
+        return Err(missing(PRODUCTS, path.as_deref(), PRODUCT_ADVICE));
     }
+    check_functions()?;
     let failed =
         |what: &str, error| unavailable(format!("CUDA cannot be used: {what}: {}", explained(error)));
     result::init().map_err(|error| failed("its driver does not start", error))?;
@@ -221,8 +326,46 @@ impl Opened {
         self.stream.0
     }
 
-    pub(super) fn module(&self) -> sys::CUmodule {
-        self.module.0
+    /// The kernel of a launch.
+    pub(super) fn function(&self, launch: &Launch) -> Result<sys::CUfunction, Fault> {
+        let name = CString::new(launch.kernel).map_err(|error| Fault::Refused(error.to_string()))?;
+        // SAFETY: the module stays loaded as long as this.
+        let function = unsafe { result::module::get_function(self.module.0, name) }.map_err(fault_of)?;
+        // More than 48 KiB must be asked for, and another launch of the kernel may take more than this one.
+        if launch.shared_bytes > 0 {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let bytes = self.limits.block_shared_bytes as i32;
+            // SAFETY: the function was just got.
+            unsafe { result::function::set_function_attribute(function, attribute, bytes) }
+                .map_err(fault_of)?;
+        }
+        Ok(function)
+    }
+
+    /// Sends a launch.
+    ///
+    /// # Safety
+    /// Every address that `address` gives leads into memory that is as large as the launch needs, until the stream is done with it.
+    pub(super) unsafe fn launch(
+        &self,
+        function: sys::CUfunction,
+        launch: &Launch,
+        address: &dyn Fn(Ptr) -> u64,
+    ) -> Result<(), Fault> {
+        // As words, so that it is aligned as a struct of addresses is.
+        let bytes = launch.arguments.bytes(address);
+        let mut argument: Vec<u64> = bytes
+            .chunks_exact(8)
+            .map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
+            .collect();
+        let grid = (launch.grid.0 as u32, launch.grid.1 as u32, 1);
+        let block = (launch.threads as u32, 1, 1);
+        let mut parameters = [argument.as_mut_ptr().cast::<c_void>()];
+        let (shared, stream) = (launch.shared_bytes as u32, self.stream());
+        // SAFETY: the kernel takes one struct, whose bytes these are (tests compare it with the kernels' source); its addresses are
+        // good, as the caller promises.
+        unsafe { result::launch_kernel(function, grid, block, shared, stream, &mut parameters) }
+            .map_err(fault_of)
     }
 
     /// The library of products on this device's stream.
@@ -264,6 +407,33 @@ mod tests {
              /opt/a:/opt/b); install it"
         );
         assert!(missing(PRODUCTS, None, "").message.contains("LD_LIBRARY_PATH is not set"));
+    }
+
+    #[test]
+    fn a_library_of_another_version_or_without_a_function_is_refused_with_what_to_do() {
+        assert!(check_version(130_000).is_ok() && check_version(130_401).is_ok());
+        for (version, told) in [(120_805, "12.8"), (111_103, "11.11"), (140_000, "14.0")] {
+            let problem = check_version(version).unwrap_err();
+            assert_eq!(problem.code, Code::DEVICE_UNAVAILABLE);
+            assert!(problem.message.contains(&format!("version {told}, and")), "{problem}");
+        }
+        assert_eq!(first_missing(&PRODUCT_FUNCTIONS, |_| true), None);
+        assert_eq!(
+            first_missing(&PRODUCT_FUNCTIONS, |name| name != "cublasLtMatmul"),
+            Some("cublasLtMatmul")
+        );
+    }
+
+    /// The stand-in ends where a function is called that it has not, so what it has is what is called.
+    #[test]
+    fn every_function_that_is_called_is_looked_for() {
+        let source = include_str!("../../../../../kernels/host/driver.cpp");
+        let lines = source.lines().filter_map(|line| line.strip_prefix("i32 ").or(line.strip_prefix("u64 ")));
+        let mut known: Vec<&str> =
+            lines.filter_map(|rest| rest.split_once('(')).map(|(name, _)| name).collect();
+        known.retain(|name| name.starts_with("cu"));
+        let looked: Vec<&str> = DRIVER_FUNCTIONS.into_iter().chain(PRODUCT_FUNCTIONS).collect();
+        assert!(known.len() == looked.len() && known.iter().all(|name| looked.contains(name)), "{known:?}");
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use super::super::arguments::Ptr;
 use super::super::attention::DeviceLimits;
 use super::super::batch::Packed;
+use super::super::check::Alone;
 use super::super::plan::Plan;
 use super::super::runner::Fault;
-use super::super::steps::{Product, Step};
+use super::super::steps::{Launch, Product, Step};
 use super::library::Opened;
 use super::memory::{DeviceMemory, Event};
 use super::status::fault_of;
@@ -81,6 +82,41 @@ impl CudaDevice {
             Ptr::Output(at) => Ok((&arena.output, at)),
             other => Err(Fault::Refused(format!("{other:?} is not read back"))),
         }
+    }
+}
+
+/// A device without a model: one launch at a time, on memory of its own.
+pub(in super::super) struct BareDevice(Opened);
+
+impl BareDevice {
+    pub(in super::super) fn open(ordinal: usize) -> Result<Self, Problem> {
+        Opened::open(ordinal).map(Self)
+    }
+
+    pub(in super::super) fn limits(&self) -> DeviceLimits {
+        self.0.limits
+    }
+}
+
+impl Alone for BareDevice {
+    fn run_alone(&self, launch: &Launch, input: &[u8], output: &mut [u8]) -> Result<(), Fault> {
+        let (read, written) = (DeviceMemory::new(input.len())?, DeviceMemory::new(output.len())?);
+        read.write(0, input)?;
+        written.write(0, output)?;
+        // The copies may still be under way, and our stream waits for no other.
+        result::ctx::synchronize().map_err(fault_of)?;
+        let address = |pointer: Ptr| match pointer {
+            Ptr::Input(at) => read.address() + at as u64,
+            Ptr::Output(at) => written.address() + at as u64,
+            _ => 0,
+        };
+        let function = self.0.function(launch)?;
+        // SAFETY: a case's input and output are as large as its launch needs, and the launch is waited for.
+        unsafe { self.0.launch(function, launch, &address) }?;
+        // SAFETY: the stream is alive.
+        unsafe { result::stream::synchronize(self.0.stream()) }.map_err(fault_of)?;
+        output.copy_from_slice(&written.read(0, output.len())?);
+        Ok(())
     }
 }
 

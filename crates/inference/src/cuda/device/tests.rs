@@ -4,7 +4,9 @@
 use super::*;
 use crate::cpu::Output;
 use crate::cuda::batch::pack;
-use crate::cuda::check::{Subject, compare_steps, gelu_form};
+use crate::cuda::check::{
+    KernelDifference, Subject, compare_kernels, compare_steps, compare_wrappers, gelu_form, kernel_names,
+};
 use crate::cuda::host::HostKernels;
 use crate::cuda::host::tests::{compare, compile, pairs};
 use crate::cuda::runner::Runner;
@@ -13,7 +15,7 @@ use crate::golden::Golden;
 use crate::testing::Opened as Checkpoint;
 use groundline_types::Head;
 use libloading::Library;
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -24,6 +26,7 @@ const NAMES: [&str; 2] = ["libcuda.so", "libcublasLt.so"];
 const FOLDER: &str = "GROUNDLINE_TEST_DRIVER";
 const TEST: &str =
     "cuda::device::tests::the_devices_code_computes_and_fails_as_it_should_on_a_stand_in_for_the_driver";
+const LACKING: &str = "cuda::device::tests::a_library_that_lacks_a_function_is_refused_by_the_functions_name";
 /// Tokens of a pass: few, so that a batch makes several.
 const BUDGET: usize = 512;
 
@@ -94,9 +97,37 @@ fn the_devices_code_computes_and_fails_as_it_should_on_a_stand_in_for_the_driver
     for name in NAMES {
         std::fs::hard_link(&library, folder.path().join(name)).unwrap();
     }
+    run_again(TEST, folder.path());
+}
+
+/// A library that the linker finds by the right name, and that is another one: the kernels' twins, which are no driver.
+#[test]
+fn a_library_that_lacks_a_function_is_refused_by_the_functions_name() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let problem = look().unwrap_err();
+        assert_eq!(problem.code, Code::DEVICE_UNAVAILABLE);
+        let lacking =
+            if Path::new(&folder).join("driver").exists() { "cublasLtGetVersion" } else { "cuInit" };
+        assert!(problem.message.contains(&format!("lacks the function {lacking}")), "{problem}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let library = compile(folder.path(), &[]);
+    for name in NAMES {
+        std::fs::hard_link(&library, folder.path().join(name)).unwrap();
+    }
+    run_again(LACKING, folder.path());
+    let driver = folder.path().join("driver");
+    std::fs::create_dir(&driver).unwrap();
+    std::fs::rename(compile(&driver, &["host/driver.cpp"]), folder.path().join(NAMES[0])).unwrap();
+    run_again(LACKING, folder.path());
+}
+
+/// Runs one test in a process whose libraries are looked for in `folder`.
+fn run_again(test: &str, folder: &Path) {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", TEST, "--nocapture", "--test-threads=1"])
-        .envs([("LD_LIBRARY_PATH", folder.path().as_os_str()), (FOLDER, folder.path().as_os_str())])
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .envs([("LD_LIBRARY_PATH", folder.as_os_str()), (FOLDER, folder.as_os_str())])
         .env("RUST_BACKTRACE", OsStr::new("1"))
         .output()
         .unwrap();
@@ -110,6 +141,8 @@ fn on_the_stand_in(folder: &Path) {
     let stand_in = StandIn(unsafe { Library::new(folder.join(NAMES[0])) }.unwrap());
     golden_logits_come_when_sent_one_by_one_when_captured_and_when_replayed(&stand_in);
     every_step_agrees_with_the_hosts(folder);
+    every_wrapper_and_every_kernel_is_run_alone(folder, &stand_in);
+    a_library_of_products_of_another_version_is_refused(&stand_in);
     what_fails_at_the_start_says_so_and_leaves_nothing_behind(&stand_in);
     what_fails_in_a_batch_fails_as_its_status_says_and_leaves_nothing_behind(&stand_in);
     what_was_sent_of_a_pass_that_failed_is_over_before_its_slot_is_filled_again(&stand_in);
@@ -172,6 +205,31 @@ fn every_step_agrees_with_the_hosts(folder: &Path) {
     }
     let gelu = gelu_form(0).unwrap();
     assert!(gelu.from_tanh < gelu.from_erf && gelu.from_tanh < 1e-3, "{gelu:?}");
+}
+
+fn every_wrapper_and_every_kernel_is_run_alone(folder: &Path, stand_in: &StandIn) {
+    let kernels = HostKernels::load(&folder.join(NAMES[0])).unwrap();
+    let wrappers = compare_wrappers(0, &kernels).unwrap();
+    assert!(wrappers.len() > 12 && wrappers.iter().all(|it| it.different == 0), "{wrappers:?}");
+    let found = compare_kernels(0, &[65, 20]).unwrap();
+    assert!(found.iter().all(KernelDifference::is_right), "{found:?}");
+    let mut run: Vec<&str> = found.iter().map(|it| it.kernel).chain(["conformance"]).collect();
+    run.sort_unstable();
+    run.dedup();
+    assert_eq!(run, kernel_names());
+    stand_in.fault("cuLaunchKernel", 0, ILLEGAL_ADDRESS);
+    assert_eq!(compare_wrappers(0, &kernels).unwrap_err().code, Code::DEVICE_LOST);
+    stand_in.reset();
+    assert_eq!(stand_in.alive(), 0);
+}
+
+fn a_library_of_products_of_another_version_is_refused(stand_in: &StandIn) {
+    // SAFETY: sets a number.
+    stand_in.call(b"fake_product_version", |set: unsafe extern "C" fn(u64)| unsafe { set(120_900) });
+    let problem = look().unwrap_err();
+    assert!(problem.code == Code::DEVICE_UNAVAILABLE && problem.message.contains("12.9"), "{problem}");
+    stand_in.reset();
+    assert!(look().is_ok());
 }
 
 fn what_fails_at_the_start_says_so_and_leaves_nothing_behind(stand_in: &StandIn) {

@@ -8,7 +8,7 @@ use crate::cuda::weights::LayerAt;
 use groundline_types::{Code, Problem};
 
 const CLS_THREADS: usize = 128;
-const CLS_SHARED_BYTES: usize = CLS_THREADS * 8 * 4 + 2 * CLS_THREADS * 4;
+pub(in crate::cuda) const CLS_SHARED_BYTES: usize = CLS_THREADS * 8 * 4 + 2 * CLS_THREADS * 4;
 
 impl Planner<'_> {
     /// Attention of every token.
