@@ -8,11 +8,11 @@ import difflib
 import glob
 import hashlib
 import json
+import lzma
 import os
 import re
 import subprocess
 import sys
-import zlib
 
 TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90a"]
 FALLBACK = "compute_80"  # PTX, for a device that no target names
@@ -164,12 +164,12 @@ def read(path):
 
 
 def differences(gen, files, texts):
-    """How kernels/gen differs from what was built; the compressed form may differ between versions of zlib, the content not."""
+    """How kernels/gen differs from what was built; the compressed form may differ between versions of the library, the content not."""
     found = []
     for name, data in files.items():
-        packed = read(os.path.join(gen, name + ".zlib"))
-        if not packed or zlib.decompress(packed) != data:
-            found.append(f"{name}.zlib is not what the sources give")
+        packed = read(os.path.join(gen, name + ".xz"))
+        if not packed or lzma.decompress(packed) != data:
+            found.append(f"{name}.xz is not what the sources give")
     for name, text in texts.items():
         committed = read(os.path.join(gen, name)).decode()
         found += list(difflib.unified_diff(committed.splitlines(), text.splitlines(), f"committed {name}", f"built {name}", lineterm="", n=0))
@@ -188,8 +188,8 @@ def main():
     if write:
         os.makedirs(gen, exist_ok=True)
         for name, data in files.items():
-            with open(os.path.join(gen, name + ".zlib"), "wb") as file:
-                file.write(zlib.compress(data, 9))
+            with open(os.path.join(gen, name + ".xz"), "wb") as file:
+                file.write(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
         for name, text in texts.items():
             with open(os.path.join(gen, name), "w", encoding="utf-8") as file:
                 file.write(text)

@@ -23,21 +23,19 @@ macro_rules! committed {
 
 /// Machine code, by the one capability that it is for.
 const TARGETS: [(Capability, Target); 4] = [
-    ((8, 0), Target { name: "sm_80", compressed: committed!("sm_80.cubin.zlib"), is_ptx: false }),
-    ((8, 6), Target { name: "sm_86", compressed: committed!("sm_86.cubin.zlib"), is_ptx: false }),
-    ((8, 9), Target { name: "sm_89", compressed: committed!("sm_89.cubin.zlib"), is_ptx: false }),
-    ((9, 0), Target { name: "sm_90a", compressed: committed!("sm_90a.cubin.zlib"), is_ptx: false }),
+    ((8, 0), Target { name: "sm_80", compressed: committed!("sm_80.cubin.xz"), is_ptx: false }),
+    ((8, 6), Target { name: "sm_86", compressed: committed!("sm_86.cubin.xz"), is_ptx: false }),
+    ((8, 9), Target { name: "sm_89", compressed: committed!("sm_89.cubin.xz"), is_ptx: false }),
+    ((9, 0), Target { name: "sm_90a", compressed: committed!("sm_90a.cubin.xz"), is_ptx: false }),
 ];
 /// For every other device from capability 8.0 on: the driver compiles it when it is loaded.
 const FALLBACK: Target =
-    Target { name: "compute_80", compressed: committed!("compute_80.ptx.zlib"), is_ptx: true };
+    Target { name: "compute_80", compressed: committed!("compute_80.ptx.xz"), is_ptx: true };
 
 /// The oldest that the kernels run on.
 const OLDEST: Capability = (8, 0);
 /// The driver's CUDA that code made by CUDA 13.0 needs, as the driver gives its version.
 const OLDEST_DRIVER: i32 = 13_000;
-/// Larger than any of the code, uncompressed.
-const MOST_BYTES: usize = 8 << 20;
 
 /// The code for a device of this capability, with a driver of CUDA `driver` (13000 for 13.0).
 ///
@@ -73,11 +71,10 @@ impl Target {
     /// # Errors
     /// [`Code::INTERNAL`] where it cannot be decompressed.
     pub(super) fn code(&self) -> Result<Vec<u8>, Problem> {
-        let damaged = |error: miniz_oxide::inflate::DecompressError| {
+        let mut code = Vec::new();
+        lzma_rs::xz_decompress(&mut &*self.compressed, &mut code).map_err(|error| {
             Problem::new(Code::INTERNAL, format!("the kernels for {} are damaged: {error}", self.name))
-        };
-        let mut code = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(self.compressed, MOST_BYTES)
-            .map_err(damaged)?;
+        })?;
         if self.is_ptx && code.last() != Some(&0) {
             code.push(0);
         }
