@@ -88,6 +88,9 @@ fn main() -> ExitCode {
     }
 }
 
+/// How the variables begin that `cargo run` sets for the package that it runs.
+const OF_OUR_PACKAGE: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+
 /// The folder of the workspace manifest.
 fn repository_root() -> anyhow::Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -98,5 +101,12 @@ fn repository_root() -> anyhow::Result<PathBuf> {
 fn cargo(root: &Path) -> std::process::Command {
     let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
+    // `cargo run` tells us of our own package. Build scripts that ask for those names, as ring's does, would run again in every
+    // build that alternates with one from a shell, and all that depends on them with it.
+    for (name, _) in std::env::vars_os() {
+        if OF_OUR_PACKAGE.iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
     command
 }

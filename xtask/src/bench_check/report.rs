@@ -39,8 +39,10 @@ impl Measured {
         median(self.seconds.clone()) + if self.peer { self.start() } else { 0.0 }
     }
 
+    /// NaN, `null` in the file, where so little was asked that the start hides the rest.
     fn seconds_without_start(&self) -> f64 {
-        median(self.seconds.clone()) - if self.peer { 0.0 } else { self.start() }
+        let seconds = median(self.seconds.clone()) - if self.peer { 0.0 } else { self.start() };
+        if seconds > 0.0 { seconds } else { f64::NAN }
     }
 
     /// What counts in the ratio: ours pays for its start, the peer does not.

@@ -48,6 +48,15 @@ fn ours_pays_for_its_start_and_the_peer_does_not() {
 }
 
 #[test]
+fn a_run_no_longer_than_its_start_has_no_rate_without_it() {
+    let mut report = report();
+    report.measured[0].starts = vec![3.0];
+    let json = report.json();
+    assert!(json["contenders"][0]["responses_per_second_without_start"].is_null(), "{json}");
+    assert_eq!(json["contenders"][0]["responses_per_second"], 20.0);
+}
+
+#[test]
 fn below_ten_times_the_figure_is_missed() {
     let mut report = report();
     report.measured[2].seconds = vec![24.9];
