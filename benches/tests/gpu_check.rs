@@ -1,6 +1,9 @@
 //! `gpu-check` from its first part to its last where there is no GPU: on the stand-in for NVIDIA's driver (kernels/host/driver.cpp), in
 //! tiny sizes.
 
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a scenario that cannot go on has failed")]
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -64,10 +67,15 @@ fn gpu_check(folder: &Path, toolkit: &str) -> (Output, PathBuf) {
 }
 
 #[test]
-fn every_part_runs_on_a_stand_in_and_says_what_it_found() {
+fn the_whole_check_is_rehearsed_on_a_stand_in() {
     let folder = tempfile::tempdir().unwrap();
     packed(folder.path());
-    let (output, findings) = gpu_check(folder.path(), "toolkit");
+    without_the_library_of_products_it_says_where_it_was_looked_for_and_ends_with_status_4(folder.path());
+    every_part_runs_and_says_what_it_found(folder.path());
+}
+
+fn every_part_runs_and_says_what_it_found(folder: &Path) {
+    let (output, findings) = gpu_check(folder, "toolkit");
     let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let found: Value = serde_json::from_slice(&std::fs::read(findings).unwrap()).unwrap();
@@ -88,6 +96,7 @@ fn every_part_runs_on_a_stand_in_and_says_what_it_found() {
     assert!(kernels.len() > 28 && kernels["attention_plain_d64_bias"]["launches"].as_u64().unwrap() > 2);
     assert_eq!(found["steps"].as_object().unwrap().len(), 8);
     assert!(found["model"]["golden"].is_object(), "{found:#}");
+    assert!(found["attention"]["64"]["attention_disentangled_d64_resident"].is_number(), "{found:#}");
     for shape in ["large", "base", "small", "xsmall", "mini"] {
         for lengths in ["128", "mixed"] {
             let figures = &found["throughput"][format!("{shape} {lengths}")];
@@ -98,19 +107,16 @@ fn every_part_runs_on_a_stand_in_and_says_what_it_found() {
     assert!(found["peers"]["not_measured"].as_str().unwrap().starts_with("python3: "), "{found:#}");
     let verdict = &found["verdict"]["three_times_transformers_on_mixed_lengths"];
     assert!(verdict.as_str().unwrap().starts_with("not judged"), "{found:#}");
-    assert!(!folder.path().join("found.part").exists());
+    assert!(!folder.join("found.part").try_exists().unwrap());
 }
 
-#[test]
-fn without_the_library_of_products_it_says_where_it_was_looked_for_and_ends_with_status_4() {
-    let folder = tempfile::tempdir().unwrap();
-    packed(folder.path());
-    let (output, findings) = gpu_check(folder.path(), "no-toolkit");
+fn without_the_library_of_products_it_says_where_it_was_looked_for_and_ends_with_status_4(folder: &Path) {
+    let (output, findings) = gpu_check(folder, "no-toolkit");
     let complained = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{complained}");
     assert!(
         complained.contains("libcublasLt.so.13") && complained.contains("no-toolkit/lib64"),
         "{complained}"
     );
-    assert!(!findings.exists());
+    assert!(!findings.try_exists().unwrap());
 }

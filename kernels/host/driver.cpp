@@ -64,6 +64,17 @@ std::map<std::string, std::unique_ptr<Function>> functions;
 u64 alive = 0, memory_limit = 1ull << 40, memory_used = 0, product_version = 130000;
 i32 contexts = 0, lost = OK;
 
+// A fault for a process that cannot call `fake_fault`: FAKE_FAULT=function:after:status.
+const bool has_fault_of_environment = [] {
+  const char* const text = getenv("FAKE_FAULT");
+  char function[64];
+  unsigned long long after;
+  i32 status;
+  if (!text || sscanf(text, "%63[^:]:%llu:%d", function, &after, &status) != 3) return false;
+  faults[function] = {after, status};
+  return true;
+}();
+
 // What a function answers in place of doing what it should.
 i32 fault(const char* function) {
   calls[function]++;

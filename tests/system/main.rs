@@ -11,6 +11,7 @@ mod clock;
 mod cluster;
 mod ensemble;
 mod faults;
+mod gpu;
 mod jsonl;
 mod judge;
 mod large;

@@ -4,7 +4,7 @@ use super::libraries::{names, search_path, usual_places, with_library};
 use super::parts::{Found, PARTS, Part, Scale, Setup};
 use super::verdict::verdict;
 use super::{Arguments, EXIT_NO_GPU, limited};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use groundline_inference::cuda::{DeviceInfo, HostKernels, look};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -23,23 +23,35 @@ const LINKER_PATH: &str = "LD_LIBRARY_PATH";
 
 /// One part in this process: writes `value` and `is_right` to the output.
 pub(crate) fn run_part(arguments: &Arguments, name: &str) -> anyhow::Result<ExitCode> {
-    let device = match find(arguments.device) {
-        Ok(device) => device,
-        Err(why) => {
-            write(&arguments.output, &json!({ "value": { "error": why }, "is_right": false }))?;
-            return Ok(ExitCode::from(EXIT_NO_GPU));
+    let part = PARTS.iter().find(|part| part.name == name);
+    if part.is_none() && name != DEVICE {
+        bail!("there is no part {name}");
+    }
+    let mut device_name = String::new();
+    if part.is_none_or(|part| part.on_gpu) {
+        match find(arguments.device) {
+            Ok(device) if part.is_none() => {
+                say(arguments, &device.to_string().into(), true)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            Ok(device) => device_name = device.name,
+            Err(why) => {
+                say(arguments, &json!({ "error": why }), false)?;
+                return Ok(ExitCode::from(EXIT_NO_GPU));
+            }
         }
-    };
-    let found = if name == DEVICE {
-        Ok(Found { value: device.to_string().into(), is_right: true })
-    } else {
-        let part = PARTS.iter().find(|part| part.name == name).context("there is no such part")?;
-        setup(arguments).and_then(|setup| (part.run)(&setup, &device))
-    };
-    let found = found
-        .unwrap_or_else(|error| Found { value: json!({ "error": format!("{error:#}") }), is_right: false });
-    write(&arguments.output, &json!({ "value": found.value, "is_right": found.is_right }))?;
+    }
+    let run = |part: &Part| (part.run)(&setup(arguments, device_name)?);
+    match part.map(run) {
+        Some(Ok(Found { value, is_right })) => say(arguments, &value, is_right)?,
+        Some(Err(error)) => say(arguments, &json!({ "error": format!("{error:#}") }), false)?,
+        None => {}
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn say(arguments: &Arguments, value: &Value, is_right: bool) -> anyhow::Result<()> {
+    write(&arguments.output, &json!({ "value": value, "is_right": is_right }))
 }
 
 fn find(ordinal: usize) -> Result<DeviceInfo, String> {
@@ -49,11 +61,12 @@ fn find(ordinal: usize) -> Result<DeviceInfo, String> {
     found.ok_or_else(|| format!("there is no GPU cuda:{ordinal}"))
 }
 
-fn setup(arguments: &Arguments) -> anyhow::Result<Setup> {
+fn setup(arguments: &Arguments, device: String) -> anyhow::Result<Setup> {
     let kernels = HostKernels::load(&arguments.folder.join("kernels.so"))?;
     Ok(Setup {
         folder: arguments.folder.clone(),
         ordinal: arguments.device,
+        device,
         kernels: Arc::new(kernels),
         scale: if arguments.rehearsal { Scale::rehearsal() } else { Scale::full() },
         time: Duration::from_secs(arguments.seconds),
@@ -170,7 +183,7 @@ fn run_one(
         findings[part.name] = json!({ "left_out": true });
         return Ok(false);
     }
-    let ended = conductor.run(part.name, limit, part.with_libraries)?;
+    let ended = conductor.run(part.name, limit, part.on_gpu)?;
     let (took, word) = (began.elapsed().as_secs_f64(), if ended.is_right { "right" } else { "WRONG" });
     println!("{} ({took:.1} s, {word}): {}", part.name, ended.value);
     findings[part.name] = ended.value;

@@ -80,7 +80,7 @@ mod tests {
             std::fs::write(place.join(file), "").unwrap();
         }
         let found = with_library(&[old, folder.path().join("missing"), new.clone()]);
-        assert_eq!(found, [new.clone()]);
+        assert_eq!(found, std::slice::from_ref(&new));
         let path = search_path(Some("/a:/b".into()), &found).unwrap();
         assert_eq!(path.to_string_lossy(), format!("/a:/b:{}", new.display()));
         assert_eq!(search_path(Some("".into()), &found).unwrap(), new.into_os_string());

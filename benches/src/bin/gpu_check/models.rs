@@ -40,7 +40,7 @@ impl Size {
     /// A layer of the same kind that a processor can compute: for a rehearsal.
     pub(crate) fn tiny(self) -> Self {
         let width = self.hidden / self.heads;
-        Self { hidden: 128, heads: 128 / width, layers: 1, ..self }
+        Self { hidden: 128, heads: 128 / width, layers: self.layers.min(2), ..self }
     }
 
     pub(crate) fn config(&self) -> DebertaConfig {

@@ -9,7 +9,7 @@ use groundline_inference::cpu::Output;
 use groundline_inference::cuda::check::{
     Subject, compare_kernels, compare_steps, compare_wrappers, gelu_form, kernel_names, time_steps,
 };
-use groundline_inference::cuda::{CudaEncoder, DeviceInfo, HALF_TOLERANCE, HostKernels};
+use groundline_inference::cuda::{CudaEncoder, HALF_TOLERANCE, HostKernels};
 use groundline_inference::{DeviceChoice, Encoded, Engine as _, LoadOptions, Model};
 use groundline_types::{Problem, Score};
 use serde_json::{Value, json};
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Setup {
     pub(crate) folder: PathBuf,
     pub(crate) ordinal: usize,
+    /// What the GPU is called, such as `NVIDIA H200`; empty where the part does not touch it.
+    pub(crate) device: String,
     pub(crate) kernels: Arc<HostKernels>,
     pub(crate) scale: Scale,
     /// What the part has, from the start of its process.
@@ -82,9 +84,9 @@ pub(crate) struct Part {
     pub(crate) about: &'static str,
     /// What it may take; then it is ended.
     pub(crate) seconds: u64,
-    /// Wants the folders that CUDA's libraries were found in; PyTorch has its own.
-    pub(crate) with_libraries: bool,
-    pub(crate) run: fn(&Setup, &DeviceInfo) -> anyhow::Result<Found>,
+    /// Computes on the GPU in its own process, with CUDA's libraries from the folders that they were found in; PyTorch has its own.
+    pub(crate) on_gpu: bool,
+    pub(crate) run: fn(&Setup) -> anyhow::Result<Found>,
 }
 
 /// All of them.
@@ -93,14 +95,14 @@ pub(crate) const PARTS: [Part; 8] = [
         name: "conformance",
         about: "each wrapper of an instruction, alone, against its host twin: special numbers, every half, layouts, copies",
         seconds: 20,
-        with_libraries: true,
+        on_gpu: true,
         run: conformance,
     },
     Part {
         name: "kernels",
         about: "every kernel of the module, alone, in every variant and layout of shared memory, against f64",
         seconds: 40,
-        with_libraries: true,
+        on_gpu: true,
         run: kernels,
     },
     Part {
@@ -108,42 +110,42 @@ pub(crate) const PARTS: [Part; 8] = [
         about: "every kernel and product in a pass, each alone, against the kernels' host twins: head widths 32 and 64, \
                 convolution, positions, f32 variant",
         seconds: 60,
-        with_libraries: true,
+        on_gpu: true,
         run: steps,
     },
     Part {
         name: "gelu",
         about: "which GELU the epilogue of cublasLt computes, the exact one or that with tanh",
         seconds: 20,
-        with_libraries: true,
+        on_gpu: true,
         run: gelu,
     },
     Part {
         name: "model",
         about: "groundline-mini on the GPU against the CPU engine: logits and decisions of 500 pairs",
         seconds: 70,
-        with_libraries: true,
+        on_gpu: true,
         run: model,
     },
     Part {
         name: "attention",
         about: "time of fused attention and of each other kind of step, v3-large, 64 to 512 tokens",
         seconds: 30,
-        with_libraries: true,
+        on_gpu: true,
         run: attention,
     },
     Part {
         name: "throughput",
         about: "pairs a second of v3-large, base, small, xsmall and groundline-mini shapes, and their share of the roofline",
         seconds: 80,
-        with_libraries: true,
+        on_gpu: true,
         run: throughput,
     },
     Part {
         name: "peers",
         about: "the same shapes and lengths in this machine's PyTorch with transformers, fp16, where it is there",
         seconds: 130,
-        with_libraries: false,
+        on_gpu: false,
         run: peers,
     },
 ];
@@ -151,7 +153,7 @@ pub(crate) const PARTS: [Part; 8] = [
 /// How far a step may be from its twin: both sum in f32, in another order, and round to halves.
 const MOST_STEP_DIFFERENCE: f64 = 2e-3;
 
-fn conformance(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+fn conformance(setup: &Setup) -> anyhow::Result<Found> {
     let (mut value, mut is_right) = (json!({}), true);
     for it in compare_wrappers(setup.ordinal, &setup.kernels)? {
         is_right &= it.different == 0;
@@ -164,7 +166,7 @@ fn conformance(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
 }
 
 /// The worst launch of each kernel; and no kernel of the module may be without one.
-fn kernels(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+fn kernels(setup: &Setup) -> anyhow::Result<Found> {
     let differences = compare_kernels(setup.ordinal, setup.scale.kernels)?;
     let (mut value, mut is_right) = (json!({ "lengths": setup.scale.kernels }), true);
     for name in kernel_names().into_iter().filter(|name| *name != "conformance") {
@@ -188,7 +190,7 @@ fn kernels(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
     Ok(Found { value, is_right })
 }
 
-fn steps(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+fn steps(setup: &Setup) -> anyhow::Result<Found> {
     let base = Size { name: "d64", hidden: 256, heads: 4, layers: 2, has_positions: false, has_conv: false };
     let sizes = [
         base,
@@ -214,7 +216,7 @@ fn steps(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
     Ok(Found { value, is_right: worst <= MOST_STEP_DIFFERENCE })
 }
 
-fn gelu(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+fn gelu(setup: &Setup) -> anyhow::Result<Found> {
     let form = gelu_form(setup.ordinal)?;
     let is_exact = form.from_erf < form.from_tanh;
     let value = json!({ "from_erf": form.from_erf, "from_tanh": form.from_tanh, "is_exact": is_exact });
@@ -222,7 +224,7 @@ fn gelu(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
     Ok(Found { value, is_right: true })
 }
 
-fn model(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+fn model(setup: &Setup) -> anyhow::Result<Found> {
     let load = |device| {
         let options = LoadOptions { device, ..LoadOptions::default() };
         Model::load(&setup.folder.join("model"), &options)
@@ -269,7 +271,7 @@ fn decision(logits: &[f32]) -> (usize, f32) {
     (order[0], logits[order[0]] - logits[order[1]])
 }
 
-fn attention(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+fn attention(setup: &Setup) -> anyhow::Result<Found> {
     let size = (setup.scale.shape)(Size { layers: 2, ..SIZES[0] });
     let batch_tokens = setup.scale.batch_tokens;
     let (config, weights) = (size.config(), size.weights());
@@ -286,7 +288,7 @@ fn attention(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
     Ok(Found { value, is_right: true })
 }
 
-fn throughput(setup: &Setup, device: &DeviceInfo) -> anyhow::Result<Found> {
+fn throughput(setup: &Setup) -> anyhow::Result<Found> {
     let mut value = json!({});
     let Scale { batch_tokens, measured, .. } = setup.scale;
     for size in SIZES.map(setup.scale.shape) {
@@ -311,7 +313,7 @@ fn throughput(setup: &Setup, device: &DeviceInfo) -> anyhow::Result<Found> {
             let pairs_a_second = f64::from(rounds) * batch.len() as f64 / seconds;
             let work: f64 = lengths.iter().map(|&length| flops(&size, length)).sum();
             let flops_a_second = f64::from(rounds) * work / seconds;
-            let share = rate(&device.name).map(|rate| flops_a_second / rate);
+            let share = rate(&setup.device).map(|rate| flops_a_second / rate);
             value[format!("{} {name}", size.name)] = json!({
                 "pairs_per_second": pairs_a_second.round(), "teraflops": flops_a_second / 1e12, "of_roofline": share,
             });

@@ -2,7 +2,6 @@
 
 use super::limited;
 use super::parts::{Found, Setup};
-use groundline_inference::cuda::DeviceInfo;
 use serde_json::{Value, json};
 use std::io::{Read as _, Seek as _};
 use std::process::Command;
@@ -11,7 +10,7 @@ use std::time::Duration;
 /// What is left of the part's time when the script is ended.
 const MARGIN: Duration = Duration::from_secs(5);
 
-pub(crate) fn peers(setup: &Setup, _device: &DeviceInfo) -> anyhow::Result<Found> {
+pub(crate) fn peers(setup: &Setup) -> anyhow::Result<Found> {
     let (mut said, mut complained) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut command = Command::new("python3");
     command.arg(setup.folder.join("gpu_torch.py")).arg(setup.ordinal.to_string());

@@ -3,6 +3,7 @@
 //! Everything here happens on one thread (see [`super::encoder`]) and one stream, so each batch finds the device's buffers free.
 //! Only the pinned memory on this side is double: a batch is packed and copied there while the one before it computes.
 
+mod functions;
 mod graphs;
 mod library;
 mod memory;

@@ -98,11 +98,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Rows `first..first + length` of head `head`, of `which` of `parts` tensors side by side.
-fn rows<'a>(
-    numbers: &'a [f64],
+fn rows(
+    numbers: &[f64],
     (which, parts, head, width): (usize, usize, usize, usize),
     (first, length): (usize, usize),
-) -> Vec<&'a [f64]> {
+) -> Vec<&[f64]> {
     let row = |token: usize| &numbers[((token * parts + which) * HEADS + head) * width..][..width];
     (first..first + length).map(row).collect()
 }
@@ -323,7 +323,7 @@ fn first_tokens(width: usize, has_tables: bool, has_bias: bool, lengths: &[usize
         .flat_map(|&first| qkv.values[first * 3 * row..][..row].to_vec())
         .collect();
     firsts.extend(vec![0.0; row]);
-    let (mut cu, sequences) = (packed.cu.clone(), lengths.len() + 1);
+    let (mut cu, sequences) = (packed.cu, lengths.len() + 1);
     cu.push(tokens);
     let table = |of: fn(&Tables) -> Ptr| tables.as_ref().map_or(Ptr::Null, of);
     let arguments = ClsArgs {
