@@ -57,7 +57,7 @@ fn fewer_candidates_than_may_contradict_are_refused() {
 fn what_candidates_save_and_change_is_measured_on_requests() {
     let dir = tempfile::tempdir().unwrap();
     let other = json!({"source": "Cats sleep.", "response": "Cats sleep.", "methods": ["entailment"]});
-    let requests = file(dir.path(), "requests.jsonl", &format!("{}\n{other}\n", request()));
+    let requests = file(dir.path(), "requests.jsonl", format!("{}\n{other}\n", request()));
     let ran = run(&["models", "candidates", &requests, "--candidates", "3,12", "--json"]);
     assert_eq!(ran.status, 0, "{ran:?}");
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -79,11 +79,11 @@ fn what_candidates_save_and_change_is_measured_on_requests() {
 #[test]
 fn requests_that_cannot_be_read_end_the_measurement_with_their_place() {
     let dir = tempfile::tempdir().unwrap();
-    let broken = file(dir.path(), "broken.jsonl", &format!("{}\n{{\"response\": 3}}\n", request()));
+    let broken = file(dir.path(), "broken.jsonl", format!("{}\n{{\"response\": 3}}\n", request()));
     let ran = run(&["models", "candidates", &broken]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
     assert!(ran.stderr.contains("GL1007") && ran.stderr.contains("line 2"), "{ran:?}");
-    let good = file(dir.path(), "good.jsonl", &request().to_string());
+    let good = file(dir.path(), "good.jsonl", request().to_string());
     for numbers in ["2", "0"] {
         let ran = run(&["models", "candidates", &good, "--candidates", numbers]);
         assert_eq!(ran.status, 2, "{ran:?}");

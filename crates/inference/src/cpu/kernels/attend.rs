@@ -136,18 +136,18 @@ impl Kernels {
             scores: take(&mut scratch, room.strip).as_mut_ptr(),
             pitch,
         };
-        // SAFETY (both calls): the asserts above; without positions the number of queries is free; a strip reads at most 16
-        // columns before and after the distances of a sequence, which `assert_fits` checked; `Room` has the sizes that the
-        // fields say; the instruction set is available (`Kernels::of`).
         match format {
+            // SAFETY: the asserts above; without positions the number of queries is free; a strip reads at most 16 columns before
+            // and after the distances of a sequence, which `assert_fits` checked; `Room` has the sizes that the fields say; the
+            // instruction set is available (`Kernels::of`).
             Format::Single => unsafe { (self.attention)(&rows) },
             Format::Pairs => {
                 assert!(head_width.is_multiple_of(2 * LANES), "heads of whole vectors of pairs");
                 let [key_rows, weights, positions, key_band] =
                     room.pairs.map(|length| take(&mut scratch, length).as_mut_ptr());
-                unsafe {
-                    (self.attention_pairs)(&PairsArgs { rows, key_rows, weights, positions, key_band });
-                }
+                let args = PairsArgs { rows, key_rows, weights, positions, key_band };
+                // SAFETY: as above, and heads are whole vectors of pairs.
+                unsafe { (self.attention_pairs)(&args) }
             }
             Format::Quads => panic!("attention in bytes"),
         }
