@@ -244,9 +244,9 @@ proptest! {
         let few = DetectorOptions { pairs_per_round, ..options(candidates) };
         let (all, _) = run(&mut detector(0), &check, scorer(by_hash(scale)));
         let (few, rounds) = run(&mut Entailment::new(&few), &check, scorer(by_hash(scale)));
-        for claim in 0..claims.len() {
+        for (claim, text) in claims.iter().enumerate() {
             prop_assert!(support(&few, claim) <= support(&all, claim));
-            let sentences = premises(&rounds, claims[claim]);
+            let sentences = premises(&rounds, text);
             let asked = source.iter().filter(|sentence| sentences.contains(**sentence)).count();
             prop_assert!(asked >= candidates.min(source.len()));
         }
