@@ -218,9 +218,9 @@ every precision, and compared with single precision. The processor computes.")]
 Example:
   groundline models candidates answers.jsonl --candidates 4,8,16 --methods entailment,numeric
 
-Each request is checked with all source sentences and once with each number, by the same model in the same process. The methods summac
-and summac_conv read every pair of sentences whatever the number. What suits is then set with `check --candidates N` or
-detectors.candidate_sentences.")]
+Each request is checked with all source sentences and once with each number, by the same model in
+the same process. The methods summac and summac_conv read every pair of sentences whatever the
+number. What suits is then set with `check --candidates N` or detectors.candidate_sentences.")]
     Candidates {
         /// JSON or JSONL files with requests, as for `groundline check`, or - for standard input
         #[arg(value_name = "FILE", required = true)]

@@ -87,7 +87,8 @@ fn reads_every_pair(request: &CheckRequest) -> bool {
 
 fn text(report: &CandidateReport) -> String {
     let CandidateReport { model, requests, all, measured } = report;
-    let mut text = format!("{requests} requests with {} on {}\n", one_line(&model.name), model.engine);
+    let plural = if *requests == 1 { "" } else { "s" };
+    let mut text = format!("{requests} request{plural} with {} on {}\n", one_line(&model.name), model.engine);
     push(
         &mut text,
         format_args!(
@@ -104,9 +105,7 @@ fn text(report: &CandidateReport) -> String {
         let others = requests - limited;
         push(
             &mut text,
-            format_args!(
-                "    {others} requests have no more sentences than any number here, and lose nothing\n"
-            ),
+            format_args!("    {others} of the requests have so few sentences that nothing is left out\n"),
         );
     }
     text
