@@ -159,10 +159,14 @@ fn groundline_mini_gives_its_golden_logits_and_decisions() {
     let mut cases: Vec<&GoldenCase> = golden.cases.iter().collect();
     // Of every length, the longest among them; more of the short ones, as time grows with the square of the length.
     cases.sort_by_key(|case| case.premise.len() + case.hypothesis.len());
-    let last = (cases.len() - 1) as f64;
-    let spread =
-        (0..MINI_PAIRS).map(|index| (index as f64 / (MINI_PAIRS - 1) as f64).powf(MINI_SPREAD) * last);
-    cases = spread.map(|place| cases[place.round() as usize]).collect();
+    let (last, mut next) = ((cases.len() - 1) as f64, 0);
+    let spread = (0..MINI_PAIRS).map(|index| {
+        let place = (index as f64 / (MINI_PAIRS - 1) as f64).powf(MINI_SPREAD) * last;
+        let place = next.max(place.round() as usize);
+        next = place + 1;
+        cases[place]
+    });
+    cases = spread.collect();
     let mut batch = Vec::new();
     let mut expected = Vec::new();
     for case in &cases {
