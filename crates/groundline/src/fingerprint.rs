@@ -8,6 +8,9 @@ use groundline_verdict::ensemble::EnsembleUse;
 /// Hexadecimal digits of a configuration's hash.
 const DIGITS: usize = 16;
 
+/// Settings of methods that came later, with the values by which they change nothing: there they leave the hash as it was.
+const LATER: [&str; 2] = ["\"candidate_sentences\":0,", ",\"nli_premise\":\"sentence\""];
+
 /// The hash that results carry as `config_hash`: equal hashes and equal requests give equal results. It covers the model's
 /// revision and labels, its baseline of similarity where it has one, the windows, a precision that is not single, and the sections `detectors`, `verdict`, `policies` and `limits`, the weights of the ensemble
 /// where there is one, and where there is a judge, which one and how it is asked; not how results are computed or shown.
@@ -30,9 +33,11 @@ pub(crate) fn config_hash(
     field("revision", facts.id.revision.as_bytes());
     field("labels", format!("{:?}", facts.labels).as_bytes());
     field("window_tokens", &(facts.window_tokens as u64).to_le_bytes());
-    // A setting that came later leaves the hash as it was where it is off.
-    let detectors = serde_json::to_string(&config.detectors).map_err(internal)?;
-    field("detectors", detectors.replace("\"candidate_sentences\":0,", "").as_bytes());
+    let mut detectors = serde_json::to_string(&config.detectors).map_err(internal)?;
+    for setting in LATER {
+        detectors = detectors.replace(setting, "");
+    }
+    field("detectors", detectors.as_bytes());
     field("verdict", &serde_json::to_vec(&config.verdict).map_err(internal)?);
     if !config.policies.is_empty() {
         field("policies", &serde_json::to_vec(&config.policies).map_err(internal)?);
@@ -82,6 +87,11 @@ mod tests {
         let eight = hash(&fewer);
         fewer.detectors.candidate_sentences = 16;
         assert!(eight != base && eight != hash(&fewer) && hash(&fewer) != base);
+        let detectors = serde_json::to_string(&Config::default().detectors).unwrap();
+        assert!(LATER.iter().all(|setting| detectors.contains(setting)), "{detectors}");
+        let mut turned = Config::default();
+        turned.detectors.selfcheck.nli_premise = groundline_detectors::NliPremise::Sample;
+        assert_ne!(hash(&turned), base);
         let toy = || ToyEngine::new(ToyHooks::default());
         let others = [
             toy().with_facts(|facts| facts.window_tokens += 1),
