@@ -74,8 +74,11 @@ fn read(file: &Path, config: &Config, facts: &ModelFacts) -> Result<EnsembleUse,
     })?;
     let ensemble = Ensemble::parse(&bytes)?;
     let mut fitted = ensemble.profile().binding.clone();
-    // Profiles that do not name it are of a time when every claim met all evidence.
+    // Profiles that do not name these are of a time when every claim met all evidence, and the sentence was the premise.
     fitted.detectors.entry("candidate_sentences").or_insert_with(|| 0.into());
+    if let Some(Value::Object(selfcheck)) = fitted.detectors.get_mut("selfcheck") {
+        selfcheck.entry("nli_premise").or_insert_with(|| "sentence".into());
+    }
     let mut actual = binding(config, facts)?;
     // Learned detectors beside the model change the revision of the whole, and not what the model says.
     let learned = facts.learned.iter().map(|learned| (learned.preset, learned.id.revision.as_str()));

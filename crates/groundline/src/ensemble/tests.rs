@@ -1,4 +1,5 @@
 use super::*;
+use groundline_detectors::NliPremise;
 use groundline_inference::Engine;
 use groundline_testkit::{ToyEngine, ToyHooks};
 use serde_json::json;
@@ -53,6 +54,12 @@ fn a_named_profile_of_another_model_or_of_other_settings_is_refused() {
     std::fs::write(&file, older.to_string()).unwrap();
     assert!(refused(&config).contains("detectors.candidate_sentences"), "it was fitted to all evidence");
     config.detectors.candidate_sentences = 0;
+    let selfcheck = older["binding"]["detectors"]["selfcheck"].as_object_mut().unwrap();
+    selfcheck.remove("nli_premise").unwrap();
+    std::fs::write(&file, older.to_string()).unwrap();
+    config.detectors.selfcheck.nli_premise = NliPremise::Sample;
+    assert!(refused(&config).contains("detectors.selfcheck"), "it was fitted with the sentence as premise");
+    config.detectors.selfcheck.nli_premise = NliPremise::Sentence;
     assert!(matches!(ensemble_named(&config, engine.facts()), Ok(EnsembleUse::On(_))));
     std::fs::write(&file, "{").unwrap();
     assert_eq!(ensemble_named(&named(&file), engine.facts()).unwrap_err().code, Code::ENSEMBLE_PROFILE);
