@@ -38,7 +38,8 @@ pub use engine::{AskedToken, Encoded, Engine, Task};
 pub use model::{DEFAULT_WINDOW_TOKENS, LoadOptions, Model, ModelDescription, read_facts};
 pub use model_set::{ModelSet, facts_of_set, revision_of_set};
 pub use precision::{
-    MeasuredPrecision, PRECISION_FILE, Precision, PrecisionChoice, PrecisionRecord, measure_precision,
+    MeasuredPrecision, PRECISION_ARITHMETIC, PRECISION_FILE, Precision, PrecisionChoice, PrecisionRecord,
+    measure_precision,
 };
 pub use similarity::{SIMILARITY_BASELINE_FILE, SimilarityBaseline};
 pub use tensor::{Dtype, Tensor};

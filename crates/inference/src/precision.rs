@@ -8,7 +8,7 @@ mod record;
 
 pub use crate::cpu::Precision;
 pub use measure::measure_precision;
-pub use record::{MeasuredPrecision, PRECISION_FILE, PrecisionRecord};
+pub use record::{MeasuredPrecision, PRECISION_ARITHMETIC, PRECISION_FILE, PrecisionRecord};
 
 use crate::cpu::Isa;
 use groundline_types::{Code, Problem};

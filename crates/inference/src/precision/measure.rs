@@ -1,6 +1,6 @@
 //! Running pairs in every precision.
 
-use super::{MeasuredPrecision, Precision, PrecisionChoice, PrecisionRecord};
+use super::{MeasuredPrecision, PRECISION_ARITHMETIC, Precision, PrecisionChoice, PrecisionRecord};
 use crate::backend::DeviceChoice;
 use crate::engine::{Encoded, Engine};
 use crate::model::{LoadOptions, Model};
@@ -39,7 +39,13 @@ pub fn measure_precision(
     for precision in Precision::ALL.into_iter().filter(|precision| *precision != Precision::F32) {
         measured.push(compare(precision, &exact, &run(precision)?.1));
     }
-    Ok(PrecisionRecord { revision, pairs: pairs.len(), text: text.to_owned(), measured })
+    Ok(PrecisionRecord {
+        revision,
+        arithmetic: PRECISION_ARITHMETIC,
+        pairs: pairs.len(),
+        text: text.to_owned(),
+        measured,
+    })
 }
 
 /// The probabilities of every pair.

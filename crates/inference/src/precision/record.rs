@@ -19,12 +19,23 @@ const MOST_MARGIN: f64 = 0.15;
 /// Pairs from which on a measurement says something.
 const LEAST_PAIRS: usize = 500;
 
+/// Counted up whenever a short format computes otherwise than before, so that nothing goes by what was measured of another. 2: attention
+/// in bf16.
+pub const PRECISION_ARITHMETIC: u32 = 2;
+
+fn first_arithmetic() -> u32 {
+    1
+}
+
 /// What was measured of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrecisionRecord {
     /// The revision of the model that was measured. Of another one the record says nothing, and is not used.
     pub revision: String,
+    /// The [`PRECISION_ARITHMETIC`] that was measured; files without it are of the first. Of another one the record says nothing.
+    #[serde(default = "first_arithmetic")]
+    pub arithmetic: u32,
     /// Pairs that were scored.
     pub pairs: usize,
     /// Where they are from, for people.
@@ -81,16 +92,24 @@ impl PrecisionRecord {
         beside::read(folder, PRECISION_FILE, "groundline models precision", fault)
     }
 
-    /// The record, where it is of this revision.
+    /// The record, where it is of this revision and of what is computed now.
     pub(crate) fn of_revision(self, revision: &str) -> Option<Self> {
-        if self.revision == revision {
-            return Some(self);
+        if self.revision != revision {
+            tracing::warn!(
+                file = PRECISION_FILE,
+                "the record of precision is of another revision of the model; it is not used"
+            );
+            return None;
         }
-        tracing::warn!(
-            file = PRECISION_FILE,
-            "the record of precision is of another revision of the model; it is not used"
-        );
-        None
+        if self.arithmetic != PRECISION_ARITHMETIC {
+            tracing::warn!(
+                file = PRECISION_FILE,
+                "the record of precision is of another version of the short formats; it is not used until `groundline models precision` \
+                 has measured anew"
+            );
+            return None;
+        }
+        Some(self)
     }
 
     /// Writes it into a model's folder.

@@ -10,7 +10,8 @@ fn measured(precision: Precision, mean_drift: f64, agreement: f64, largest_margi
 }
 
 fn record(measured: Vec<MeasuredPrecision>) -> PrecisionRecord {
-    PrecisionRecord { revision: "r".to_owned(), pairs: 2000, text: "pairs".to_owned(), measured }
+    let (revision, text) = ("r".to_owned(), "pairs".to_owned());
+    PrecisionRecord { revision, arithmetic: PRECISION_ARITHMETIC, pairs: 2000, text, measured }
 }
 
 #[test]
@@ -67,10 +68,25 @@ fn a_record_is_read_as_it_was_written_and_a_broken_one_is_refused() {
     assert_eq!(PrecisionRecord::read(folder.path()).unwrap().as_ref(), Some(&record));
     assert_eq!(record.clone().of_revision("r"), Some(record.clone()));
     assert_eq!(record.clone().of_revision("other"), None);
+    let mut file = serde_json::to_value(&record).unwrap();
+    file.as_object_mut().unwrap().remove("arithmetic").unwrap();
+    let first: PrecisionRecord = serde_json::from_value(file).unwrap();
+    assert_eq!(
+        (first.arithmetic, first.of_revision("r")),
+        (1, None),
+        "measured before attention was in bf16"
+    );
     for broken in ["{", "{}", &serde_json::to_string(&record).unwrap().replace("1.0", "1.5")] {
         std::fs::write(folder.path().join(PRECISION_FILE), broken).unwrap();
         assert_eq!(PrecisionRecord::read(folder.path()).unwrap_err().code, Code::MODEL_CORRUPT);
     }
+}
+
+#[test]
+fn the_shipped_record_is_of_what_is_computed_now() {
+    let record = PrecisionRecord::read(&mini_folder()).unwrap().unwrap();
+    assert_eq!(record.arithmetic, PRECISION_ARITHMETIC, "measure anew with `groundline models precision`");
+    assert_eq!(record.fastest(), Some(Precision::Int8BeforeOutput));
 }
 
 /// Logits of some pairs, one after another and together.
