@@ -88,10 +88,30 @@ impl ConfigLayers {
             builder = builder.set_override(key, value).map_err(|error| invalid(&error.to_string()))?;
         }
         let built = builder.build().map_err(|error| invalid(&error.to_string()))?;
-        let config: Config = built.try_deserialize().map_err(|error| invalid(&error.to_string()))?;
+        let config: Config = built.try_deserialize().map_err(|error| refused_value(&error))?;
         config.validate()?;
         Ok(config)
     }
+}
+
+/// How the library tells of a word that a setting does not take: by the type's name, without the words that it takes.
+const UNKNOWN_WORD: &str = " does not have variant constructor ";
+
+/// A value that a setting does not take, with what it takes where that is a set of words.
+fn refused_value(error: &config::ConfigError) -> Problem {
+    if let config::ConfigError::At { error: inner, key: Some(key), .. } = error
+        && let Some((_, word)) = inner.to_string().split_once(UNKNOWN_WORD)
+        && let Some(info) = option(key).or_else(|| named_option(key))
+    {
+        return invalid(&format!("{key} is {word:?}, it must be {}", info.unit));
+    }
+    invalid(&error.to_string())
+}
+
+/// The option of a section that users name which a whole key is of.
+fn named_option(key: &str) -> Option<&'static OptionInfo> {
+    let (key, _) = policy_key(key)?;
+    named_options().find(|info| info.key == key)
 }
 
 fn read(path: &Path) -> Result<String, Problem> {
@@ -123,8 +143,7 @@ fn check_keys(text: &str, name: &str) -> Result<(), Problem> {
 }
 
 fn is_known(key: &str) -> bool {
-    let is_named = |key: String| named_options().any(|info| info.key == key);
-    option(key).is_some() || is_unset_option(key) || policy_key(key).is_some_and(|(key, _)| is_named(key))
+    option(key).is_some() || is_unset_option(key) || named_option(key).is_some()
 }
 
 /// The options of sections that users name.

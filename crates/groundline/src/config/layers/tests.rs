@@ -61,6 +61,21 @@ fn later_layers_win() {
 }
 
 #[test]
+fn a_word_that_a_setting_does_not_take_is_told_with_those_it_takes() {
+    let told = |text: &str| load(text).unwrap_err();
+    assert_eq!(
+        told("[engine]\nisa = \"sse9\""),
+        "engine.isa is \"sse9\", it must be auto, avx512-bf16, avx512, avx2, neon-bf16, neon or portable"
+    );
+    assert_eq!(
+        told("[engine]\nprecision = \"fp16\""),
+        "engine.precision is \"fp16\", it must be f32, auto, bf16 or int8"
+    );
+    assert!(told("[detectors.selfcheck]\nnli_premise = \"x\"").contains("it must be sentence or sample"));
+    assert!(told("[reward]\nprofile = \"x\"").contains("ternary or binary_contradiction"));
+}
+
+#[test]
 fn an_instruction_set_is_named_as_the_engine_names_it() {
     for isa in groundline_inference::cpu::Isa::ALL {
         let config = ConfigLayers::default().environment(variables([("GROUNDLINE_ISA", isa.name())])).load();
