@@ -2,13 +2,13 @@
 //! tiny sizes.
 
 #![forbid(unsafe_code)]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a scenario that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a scenario that cannot go on has failed")]
 
+use groundline_testkit::build_gpu_driver;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
 const PARTS: [&str; 8] =
     ["conformance", "kernels", "steps", "gelu", "model", "attention", "throughput", "peers"];
 
@@ -19,19 +19,8 @@ fn root() -> PathBuf {
 /// What `cargo xtask gpu-check --pack` makes, but with a model of some kilobytes in place of groundline-mini; the driver's stand-in in
 /// `driver`, and cublasLt's in a toolkit that the dynamic linker does not know.
 fn packed(folder: &Path) {
-    let host = root().join("kernels/host");
-    let answers =
-        |name: &str| Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success());
-    let compiler = COMPILERS.iter().find(|name| answers(name)).expect("a C++ compiler; install one");
-    let mut command = Command::new(compiler);
-    command.args(["-std=c++20", "-O2", "-ffp-contract=off", "-fno-strict-aliasing", "-fPIC", "-shared"]);
-    if cfg!(target_arch = "x86_64") {
-        command.args(["-mavx2", "-mfma", "-mf16c"]);
-    }
-    command.args(["dispatch.cpp", "shim.cpp", "driver.cpp"].map(|source| host.join(source)));
     let library = folder.join("kernels.so");
-    let output = command.arg("-o").arg(&library).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    build_gpu_driver(&library);
     for (place, name) in [("driver", "libcuda.so.1"), ("toolkit/lib64", "libcublasLt.so.13")] {
         std::fs::create_dir_all(folder.join(place)).unwrap();
         std::fs::hard_link(&library, folder.join(place).join(name)).unwrap();

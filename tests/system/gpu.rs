@@ -3,17 +3,17 @@
 
 use groundline::DeviceChoice;
 use groundline_inference::find_gpus;
+use groundline_testkit::build_gpu_driver;
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use system_tests::groundline;
 use system_tests::role::{Role, http};
-use system_tests::{groundline, root};
 
 /// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MODEL: &str = "tests/golden/checkpoints/deberta-v3-like";
-const COMPILERS: [&str; 3] = ["c++", "g++", "clang++"];
 /// What the driver answers when an address was illegal: the context does not survive it.
 const ILLEGAL_ADDRESS: i32 = 700;
 /// What ends a process whose device is lost.
@@ -36,19 +36,8 @@ fn serve(device: DeviceChoice) -> Command {
 
 /// The stand-in under the names by which the engine looks for the driver and for cublasLt.
 fn stand_in(folder: &Path) {
-    let host = root().join("kernels/host");
-    let answers =
-        |name: &str| Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success());
-    let compiler = COMPILERS.iter().find(|name| answers(name)).expect("a C++ compiler; install one");
-    let mut command = Command::new(compiler);
-    command.args(["-std=c++20", "-O2", "-ffp-contract=off", "-fno-strict-aliasing", "-fPIC", "-shared"]);
-    if cfg!(target_arch = "x86_64") {
-        command.args(["-mavx2", "-mfma", "-mf16c"]);
-    }
-    command.args(["dispatch.cpp", "shim.cpp", "driver.cpp"].map(|source| host.join(source)));
     let library = folder.join("libcuda.so.1");
-    let output = command.arg("-o").arg(&library).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    build_gpu_driver(&library);
     std::fs::hard_link(&library, folder.join("libcublasLt.so.13")).unwrap();
 }
 

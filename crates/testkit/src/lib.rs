@@ -1,5 +1,5 @@
 //! Test doubles: a toy engine that scores without any model, a tiny model folder that loads like a real one, a real NATS
-//! server for what needs a broker, and a proxy in front of it that does what networks do.
+//! server for what needs a broker, a proxy in front of it that does what networks do, and a driver of a GPU that is not there.
 //!
 //! `ToyEngine` stands in for a model wherever a test is about what happens around scores: planning, batching, caching,
 //! failing, waiting. `tiny_model_dir` is for tests that need a folder on disk. Neither says anything about the quality of real scores.
@@ -14,6 +14,8 @@
 )]
 mod fault_proxy;
 mod gate;
+#[expect(clippy::expect_used, reason = "a test that needs a compiler must fail where there is none")]
+mod gpu_driver;
 #[expect(
     clippy::expect_used,
     clippy::print_stderr,
@@ -29,6 +31,7 @@ mod words;
 
 pub use fault_proxy::{FaultProxy, NatsMessage, Way};
 pub use gate::Gate;
+pub use gpu_driver::build_gpu_driver;
 pub use nats_server::{NEWEST_NATS, NatsCluster, NatsServer, NatsVersion};
 #[cfg(feature = "engines")]
 pub use tiny::{TINY_VOCAB_SIZE, tiny_model_dir, write_tiny_model};

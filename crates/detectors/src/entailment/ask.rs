@@ -35,6 +35,8 @@ impl Ask {
             Ask::EmbedRow(_) => 0,
         }
     }
+
+    /// The work itself.
     pub(super) fn work(&self, check: &PreparedCheck, layout: &Layout) -> Work {
         match *self {
             Ask::EmbedRow(row) => Work::Embed { text: layout.row_text(check, row).clone() },
