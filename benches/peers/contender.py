@@ -11,10 +11,10 @@ import argparse
 import gzip
 import json
 import os
-import platform
-import sys
 import tempfile
 import time
+
+from lines import answer_lines
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -166,19 +166,5 @@ class Contender:
         raise SystemExit(f"unknown command {command!r}")
 
 
-def main():
-    # Libraries print progress; the answers need standard output for themselves.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def say(answer):
-        print(json.dumps(answer), file=answers, flush=True)
-
-    contender = Contender(arguments())
-    say({"version": contender.version, "python": platform.python_version()})
-    for line in sys.stdin:
-        say(contender.answer(line.strip()))
-
-
 if __name__ == "__main__":
-    main()
+    answer_lines(lambda: Contender(arguments()))

@@ -17,9 +17,9 @@ the tokens, and a list each of scores and numbers of pairs in the file's order.
 import argparse
 import json
 import os
-import platform
-import sys
 import time
+
+from lines import answer_lines
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -116,19 +116,5 @@ class Contender:
         return {"seconds": seconds, "scores": scores, "pairs": pairs} | counts
 
 
-def main():
-    # Libraries print progress; the answers need standard output for themselves.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def say(answer):
-        print(json.dumps(answer), file=answers, flush=True)
-
-    contender = Contender(arguments())
-    say({"version": contender.version, "python": platform.python_version()})
-    for line in sys.stdin:
-        say(contender.answer(line.strip()))
-
-
 if __name__ == "__main__":
-    main()
+    answer_lines(lambda: Contender(arguments()))
